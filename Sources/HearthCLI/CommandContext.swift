@@ -6,7 +6,7 @@ import HearthMembership
 import HearthSync
 import Household
 
-/// Options that every command has.
+/// The options of every command.
 package struct CommonOptions: ParsableArguments {
   @Option(
     name: .long,
@@ -27,7 +27,7 @@ package struct CommonOptions: ParsableArguments {
 
   package init() {}
 
-  /// The node's folder by precedence: flag, environment, default.
+  /// The node's folder: from the flag, else the environment, else the default.
   var homePath: String {
     let environment = ProcessInfo.processInfo.environment
     if let home { return home }
@@ -38,11 +38,11 @@ package struct CommonOptions: ParsableArguments {
     return data + "/hearth"
   }
 
-  /// The passphrase, without the line's end; nil if none was given.
+  /// Returns the passphrase without its line end; nil if none was given.
   ///
-  /// From the file that the flag or `HEARTH_PASSPHRASE_FILE` names. Neither a flag nor a variable
-  /// holds the passphrase itself: arguments stand in the list of processes, and every program that
-  /// a shell starts inherits its variables.
+  /// It comes from the file that the flag or `HEARTH_PASSPHRASE_FILE` names. Neither a flag nor a
+  /// variable contains the passphrase itself: the process list shows arguments, and every program
+  /// that a shell starts inherits its variables.
   func passphrase() throws -> [UInt8]? {
     let environment = ProcessInfo.processInfo.environment
     let named = environment["HEARTH_PASSPHRASE_FILE"].flatMap { $0.isEmpty ? nil : $0 }
@@ -55,19 +55,20 @@ package struct CommonOptions: ParsableArguments {
     return bytes
   }
 
-  /// The passphrase for a key that is there: the one given, or asked for on a terminal.
+  /// Returns the passphrase of an existing key: the given one, or the answer to a prompt on a
+  /// terminal.
   ///
-  /// Off a terminal nothing is asked: what is piped in belongs to the command.
+  /// Without a terminal there is no prompt: piped input belongs to the command.
   private func passphraseOfKey() throws -> [UInt8]? {
     if let given = try passphrase() { return given }
     guard SecretInput.isTerminal, Node.isProtected(at: homePath) else { return nil }
     return try SecretInput.line(asking: "the passphrase of this node's key:")
   }
 
-  /// The passphrase for a key that is to be made: the one given, or typed twice.
+  /// Returns the passphrase for a new key: the given one, or one typed twice.
   ///
-  /// - Parameter isAsked: whether a passphrase is to be typed, or the first line of what is piped
-  ///   in.
+  /// - Parameter isAsked: whether to prompt for a passphrase, or to read the first line of piped
+  ///   input.
   func passphraseOfNewKey(isAsked: Bool) throws -> [UInt8]? {
     guard isAsked else { return try passphrase() }
     guard passphraseFile == nil else {
@@ -85,7 +86,7 @@ package struct CommonOptions: ParsableArguments {
     return typed
   }
 
-  /// Opens the node, waiting a moment for another command to end.
+  /// Opens the node, and waits a moment for another command to end.
   func open() async throws -> Node {
     let node = try await Node.open(
       at: homePath, passphrase: try passphraseOfKey(), schema: CommandSchema.node)
@@ -96,7 +97,7 @@ package struct CommonOptions: ParsableArguments {
   }
 }
 
-/// What this program tells a node about its records.
+/// This program's declarations of its records to a node.
 package enum CommandSchema {
   static let node = NodeSchema(
     records: HouseholdSchema.all, projections: [HouseholdProjection()],
@@ -104,18 +105,18 @@ package enum CommandSchema {
     zoneName: { try HouseholdSettings.name(in: $0) })
 }
 
-/// One household as commands work on it.
+/// A household for commands.
 struct HouseholdContext {
   let node: Node
   let zone: ZoneState
 
-  /// The household that is meant: the one named, the only one, or the one the settings name.
+  /// Opens the selected household: the named one, the only one, or the one in the settings.
   static func open(_ options: CommonOptions) async throws -> HouseholdContext {
     let node = try await options.open()
     return HouseholdContext(node: node, zone: try await chosen(options, on: node))
   }
 
-  /// The zone of the household that is meant.
+  /// Returns the zone of the selected household.
   static func chosen(_ options: CommonOptions, on node: Node) async throws -> ZoneState {
     let shared = await node.dataZones().filter { $0.database == .shared }
     guard !shared.isEmpty else { throw try await noHousehold(on: node) }
@@ -126,7 +127,7 @@ struct HouseholdContext {
     if !usual.isEmpty, !HouseholdNames.zones(usual, among: shared).isEmpty {
       return try HouseholdNames.zone(usual, among: shared)
     }
-    // One that this device was in once is worked on only where it is named, or the only one.
+    // A household that this device has left is used only if it is named, or is the only one.
     var present: [ZoneState] = []
     for zone in shared where await node.ending(in: zone.group) == nil { present.append(zone) }
     if present.count == 1, let zone = present.first { return zone }
@@ -137,7 +138,7 @@ struct HouseholdContext {
       hint: "add --household NAME, or choose with `hearth settings set default-household NAME`")
   }
 
-  /// Why there is no household to work on, and what to do.
+  /// Returns the failure for a node without a household, with the remedy.
   private static func noHousehold(on node: Node) async throws -> CommandFailure {
     let asked = try await node.pendingJoins().filter { $0.isPrivate != true }
     guard let last = asked.last else {
@@ -153,9 +154,9 @@ struct HouseholdContext {
         : "`hearth sync` looks whether it has; the number to compare is \(pending.number)")
   }
 
-  /// The household's day and the minute of this moment in its time zone.
+  /// Returns the present day and minute in the household's time zone.
   ///
-  /// Before the hour at which the household's day starts, the day is still the one before.
+  /// Before the hour at which the household's day starts, the day is still the previous one.
   func today() async throws -> (date: CivilDate, time: CivilTime) {
     let (zoneName, startHour) = try await node.read(zone.id) { source in
       let settings = try HouseholdBook(source: source, today: CivilDate(dayNumber: 0)).settings
@@ -197,14 +198,14 @@ struct HouseholdContext {
   }
 }
 
-/// A household's time zone at the edge: where instants become civil dates and back.
+/// A household's time zone at the edge, which converts between instants and civil dates.
 struct HouseholdClock {
   private let calendar: Calendar
 
-  /// Whether this machine knows a time zone: two machines may know different ones.
+  /// Whether this machine knows a time zone; machines may differ.
   static func isKnown(_ name: String) -> Bool { TimeZone(identifier: name) != nil }
 
-  /// The clock of a zone that somebody else may have set: UTC where this machine does not know it.
+  /// The clock of a zone that somebody else may have set; UTC if this machine does not know it.
   init(knownOrUTC name: String) throws {
     try self.init(timeZone: HouseholdClock.isKnown(name) ? name : "UTC")
   }
@@ -220,7 +221,7 @@ struct HouseholdClock {
     self.calendar = calendar
   }
 
-  /// The civil date and minute of an instant.
+  /// Returns the civil date and minute of an instant.
   func civil(milliseconds: UInt64) throws -> (date: CivilDate, time: CivilTime) {
     let instant = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
     let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute], from: instant)

@@ -46,7 +46,7 @@ package enum ExitStatus: Int32, CaseIterable {
   }
 }
 
-/// A failure that carries its own exit code.
+/// A failure with its own exit code.
 package struct CommandFailure: Error {
   let status: ExitStatus
   let message: String
@@ -59,24 +59,24 @@ package struct CommandFailure: Error {
   }
 }
 
-/// Turns whatever ended a command into words on standard error and an exit code.
+/// Turns the error of a command into text on standard error and an exit code.
 struct ExitReport {
   private let error: any Error
   private let isJSON: Bool
 
-  /// - Parameter isJSON: whether the command line asked for JSON; then the last line of standard
+  /// - Parameter isJSON: whether the command line requested JSON; then the last line of standard
   ///   error is one JSON document.
   init(_ error: any Error, isJSON: Bool) {
     self.error = error
     self.isJSON = isJSON
   }
 
-  /// What is said of an error, in the form of `--json`.
+  /// An error in the form of `--json`.
   struct Document: Encodable {
     struct Content: Encodable {
       /// The word of the exit code.
       let code: String
-      /// The module's own, narrower word, where it has one.
+      /// The module's own, more specific word, if it has one.
       let reason: String?
       let message: String
       let hint: String?
@@ -86,7 +86,7 @@ struct ExitReport {
     let error: Content
   }
 
-  /// Says what went wrong and ends the process.
+  /// Reports the error and ends the process.
   func finish() -> Never {
     // Help and the version are no failures; the argument parser words them.
     if HearthCommand.exitCode(for: error) == .success {
@@ -102,7 +102,7 @@ struct ExitReport {
     } else if error is ExitCode {
       HearthCommand.exit(withError: error)
     } else {
-      // A message may quote what others wrote.
+      // A message may quote text of others.
       var text = "hearth: error: \(ExitReport.safe(document.error.message))"
       if let hint = document.error.hint { text += "\nhint: \(ExitReport.safe(hint))" }
       Output.note(text)
@@ -110,7 +110,7 @@ struct ExitReport {
     exit(document.error.exit)
   }
 
-  /// The report of what was to be printed and could not be; nil where all was.
+  /// The report of output that could not be printed; nil if all was.
   private var unwritten: ExitReport? {
     do {
       try Output.requireWritten()
@@ -120,7 +120,7 @@ struct ExitReport {
     }
   }
 
-  /// Every line without what a terminal would obey.
+  /// Every line, without the sequences that a terminal would obey.
   private static func safe(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false)
       .map { Style.safe(String($0)) }.joined(separator: "\n")
@@ -151,7 +151,7 @@ struct ExitReport {
     return document(ExitReport.status(of: error), Hearth.words(of: error), reason: word)
   }
 
-  /// How the command is used, where the argument parser says it.
+  /// The usage text of a command, if the argument parser has one.
   private static func usage(of error: any Error) -> String {
     let lines = HearthCommand.fullMessage(for: error).split(separator: "\n").map(String.init)
     let usage = lines.first { $0.hasPrefix("Usage: ") }
@@ -168,7 +168,7 @@ struct ExitReport {
         hint: hint, exit: status.rawValue))
   }
 
-  /// What is wrong with a value whatever the household is like.
+  /// The codes for values that are invalid in every household.
   private static let badInput: Set<HouseholdError.Code> = [
     .civilOutOfRange, .civilText, .ruleOutOfRange, .ruleContradiction, .badTitle, .badNote,
     .badName, .badEmail, .badPoints, .badTags, .badAssignment, .badDay, .badReason, .badSetting,

@@ -22,7 +22,7 @@ package struct HearthCommand: AsyncParsableCommand {
 
   package init() {}
 
-  /// Runs the command line of this process and ends it with the documented exit code.
+  /// Runs the command line of this process, and ends it with the documented exit code.
   package static func run() async {
     signal(SIGPIPE, SIG_IGN)
     let arguments = leadingOptionsLast(Array(CommandLine.arguments.dropFirst()))
@@ -54,7 +54,7 @@ package struct HearthCommand: AsyncParsableCommand {
     }
   }
 
-  /// Refuses what is not UTF-8: a text would be written otherwise than it was typed.
+  /// Refuses arguments that are not UTF-8: a text would be stored differently than it was typed.
   static func refuseUnreadable(_ arguments: [[UInt8]]) throws {
     for (place, bytes) in arguments.enumerated()
     where String(validating: bytes, as: UTF8.self) == nil {
@@ -66,14 +66,14 @@ package struct HearthCommand: AsyncParsableCommand {
     }
   }
 
-  /// Refuses a value that begins with one dash, which the parser takes for a row of options.
+  /// Refuses a value that begins with one dash, which the parser takes for a group of options.
   ///
-  /// There is none of one letter but `-h`, so `- wash` would print help and do nothing.
+  /// The only option of one letter is `-h`, so `- wash` would print help and do nothing.
   static func refuseDashed(_ arguments: [String]) throws {
     let own = arguments.prefix { $0 != "--" }
     for (place, word) in own.enumerated() {
       guard word.hasPrefix("-"), !word.hasPrefix("--"), word != "-", word != "-h" else { continue }
-      // A negative number is the value of an option, which names its range.
+      // A negative number is the value of an option, which has its own range error.
       guard Int(word) == nil else { continue }
       let before = place > 0 ? own[place - 1] : ""
       let isValue = before.hasPrefix("--") && !before.contains("=")
@@ -87,7 +87,7 @@ package struct HearthCommand: AsyncParsableCommand {
     }
   }
 
-  /// Says which command is meant where the first word is none.
+  /// Suggests a command if the first word is not one.
   private static func refuseUnknownCommand(_ arguments: [String]) throws {
     let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
     if arguments.first == "help" { return try refuseUnknownHelp(arguments.dropFirst()) }
@@ -104,7 +104,7 @@ package struct HearthCommand: AsyncParsableCommand {
       hint: hint ?? "`hearth --help` lists the commands")
   }
 
-  /// Refuses help about a command that is none, for which the parser would show the whole list.
+  /// Refuses help about an unknown command, for which the parser would show the whole list.
   private static func refuseUnknownHelp(_ words: ArraySlice<String>) throws {
     var command: any ParsableCommand.Type = HearthCommand.self
     for word in words where !word.hasPrefix("-") && word != "help" {
@@ -118,7 +118,7 @@ package struct HearthCommand: AsyncParsableCommand {
     }
   }
 
-  /// Whether words lead to a command that takes options, and not to help of some kind.
+  /// Whether words lead to a command that takes options, and not to a form of help.
   private static func doesSomething(_ words: [String]) -> Bool {
     let own = words.prefix { $0 != "--" }
     guard let first = own.first, first != "help", first != "--version",
@@ -134,7 +134,7 @@ package struct HearthCommand: AsyncParsableCommand {
       || command.configuration.defaultSubcommand != nil
   }
 
-  /// Moves options that stand before the command's name behind it, where the parser wants them.
+  /// Moves options in front of the command's name behind it, where the parser expects them.
   ///
   /// `hearth --home DIR list` and `hearth list --home DIR` are the same.
   static func leadingOptionsLast(_ arguments: [String]) -> [String] {

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Text that is piped in instead of being an argument.
+/// Text that is piped in instead of passed as an argument.
 enum StandardInput {
-  /// The most bytes that are read; far more than any field may have.
+  /// The most bytes that are read, far more than any field allows.
   static let maximumBytes = 64 * 1024
 
-  /// Reads standard input to its end, without the newline at its end.
+  /// Reads standard input to its end, without a trailing newline.
   ///
-  /// - Throws: `CommandFailure` beyond ``maximumBytes``, of which no more than one byte is read, or
-  ///   where it is not UTF-8.
+  /// - Throws: `CommandFailure` beyond ``maximumBytes``, of which at most one further byte is read,
+  ///   or if it is not UTF-8.
   static func text() throws -> String {
     var data = Data()
     while data.count <= maximumBytes {

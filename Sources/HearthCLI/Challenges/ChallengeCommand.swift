@@ -31,7 +31,9 @@ struct ChallengeCommand: AsyncParsableCommand {
 }
 
 extension ChallengeContext {
-  /// Prints a day's challenge as a document, or its words; `news` is for people.
+  /// Prints a day's challenge as a document or in words.
+  ///
+  /// - Parameter news: the line that only people get.
   func show(_ challenge: DayChallenge, json: Bool, news: (Int) -> String) async throws {
     let offer = try await offer(of: challenge.card)
     let streak = try await read { try $0.statistics().streak }

@@ -5,7 +5,7 @@ import HearthRelayProtocol
 import HearthSync
 import Household
 
-/// A person's challenges as commands work on them: the private database, and the day.
+/// A person's challenges for commands: the private database and the day.
 struct ChallengeContext {
   let node: Node
   let zone: ZoneState
@@ -13,7 +13,7 @@ struct ChallengeContext {
 
   /// Opens the node.
   ///
-  /// The day is that of the household that is meant; a node without one goes by its own clock.
+  /// The day is that of the selected household; a node without one uses its own clock.
   static func open(_ common: CommonOptions) async throws -> ChallengeContext {
     let node = try await common.open()
     guard let zone = await node.privateZone else {
@@ -47,7 +47,7 @@ struct ChallengeContext {
 
   /// Writes one transaction through the person's book.
   ///
-  /// - Throws: `notAllowed` where this device belongs to the private database no more.
+  /// - Throws: `notAllowed` if this device no longer belongs to the private database.
   func write<Result: Sendable>(
     _ body: @escaping @Sendable (ChallengeBook, inout OperationBuilder) throws -> Result
   ) async throws -> Result {
@@ -64,16 +64,16 @@ struct ChallengeContext {
     }
   }
 
-  /// What the person wants of challenges.
+  /// Returns the person's settings for challenges.
   func wishes() async throws -> SettingValues {
     try await SettingValues.load(SettingKey.ofChallenges, of: node, household: nil)
   }
 
-  // MARK: What catalogues offer
+  // MARK: Offers
 
-  /// The challenges of the followed catalogues, from the copies that are here, by title.
+  /// Returns the challenges in the local copies of the followed catalogues, by title.
   ///
-  /// - Throws: a failure that says what to do where no catalogue offers any.
+  /// - Throws: a failure with the remedy if no catalogue offers any.
   func offers() async throws -> [ChallengeOffer] {
     let followed = try await node.followedCatalogues()
     guard !followed.isEmpty else {
@@ -94,16 +94,16 @@ struct ChallengeContext {
     return offers.sorted { ($0.card.title, $0.card.key) < ($1.card.title, $1.card.key) }
   }
 
-  /// The offer that a day's challenge is from, where its catalogue is still here.
+  /// Returns the offer of a day's challenge, if its catalogue is still available.
   func offer(of card: ChallengeCard) async throws -> ChallengeOffer? {
     try await node.publicRecords(type: "challenge", conditions: [])
       .filter { $0.catalogue.id == card.key.catalogue && $0.record.path.id == card.key.id }
       .compactMap { ChallengeOffer($0, version: 0) }.first
   }
 
-  /// Today's challenge: the one there is, otherwise one is drawn.
+  /// Returns today's challenge, and draws one if there is none.
   ///
-  /// - Throws: a failure that says what to do where none can be drawn.
+  /// - Throws: a failure with the remedy if none can be drawn.
   func challengeOfToday() async throws -> DayChallenge {
     let today = today
     if let present = try await read({ try $0.challenge(on: today) }) { return present }
@@ -137,7 +137,7 @@ struct ChallengeContext {
 }
 
 extension ChallengeOffer {
-  /// Reads a record of a catalogue; nil for one that no history could keep.
+  /// Reads a record of a catalogue; nil if a history cannot keep it.
   init?(_ found: FoundRecord, version: UInt64) {
     let body = PublicText.body(of: found.record)
     guard
@@ -156,9 +156,9 @@ extension ChallengeOffer {
   }
 }
 
-/// Finds what a typed name means.
+/// Resolves typed names.
 enum ChallengeNames {
-  /// The challenge that is meant: by its id, by catalogue and id, or by its title.
+  /// Returns the challenge of an id, a catalogue and id, or a title.
   ///
   /// - Throws: a failure that lists the candidates, or suggests the nearest titles.
   static func offer(_ text: String, among offers: [ChallengeOffer]) throws -> ChallengeOffer {
@@ -191,7 +191,7 @@ enum ChallengeNames {
         + list.joined(separator: "\n") + more, hint: "write more of the title, or CATALOGUE/ID")
   }
 
-  /// The reason that is meant, by its beginning: `no time`, `no-time` or `time` are one.
+  /// Returns the reason that begins with a text: `no time`, `no-time` and `time` are the same.
   ///
   /// - Throws: a usage failure that lists the reasons.
   static func reason(_ text: String) throws -> SkipReason {
@@ -204,7 +204,7 @@ enum ChallengeNames {
       hint: "use " + SkipReason.allCases.map(\.words).joined(separator: ", "))
   }
 
-  /// The category that is meant, by its beginning.
+  /// Returns the category that begins with a text.
   ///
   /// - Throws: a usage failure that lists the categories.
   static func category(_ text: String) throws -> String {

@@ -24,14 +24,14 @@ struct ChallengeEntryDocument: Encodable {
   }
 }
 
-/// A challenge that a catalogue offers, in a JSON document.
+/// A catalogue's challenge in a JSON document.
 struct ChallengeOfferDocument: Encodable {
   let challenge, catalogue, title, description, category: String
   let minutes: Int
   let company, cost: String?
   let difficulty: Int?
   let lastDone: String?
-  /// Whether it is as the person wants challenges.
+  /// Whether it matches the person's wishes.
   let isWanted: Bool
 
   init(_ offer: ChallengeOffer, lastDone: CivilDate?, isWanted: Bool) {
@@ -56,7 +56,7 @@ struct DayChallengeDocument: Encodable {
   let choice, description: String?
   let entry: ChallengeEntryDocument?
   let alsoDone: [ChallengeEntryDocument]
-  /// How many days in a row one was done.
+  /// The streak in days.
   let streak: Int
 
   init(_ challenge: DayChallenge, _ offer: ChallengeOffer?, streak: Int) {
@@ -75,9 +75,9 @@ struct DayChallengeDocument: Encodable {
   }
 }
 
-/// Challenges in words.
+/// The text of challenges.
 enum ChallengeText {
-  /// What kind of challenge it is, in a line.
+  /// The kind of challenge, in one line.
   static func kind(_ card: ChallengeCard, _ offer: ChallengeOffer?) -> String {
     var parts = [Style.safe(card.category)]
     if card.minutes > 0 { parts.append("about \(Words.count(card.minutes, "minute"))") }
@@ -105,7 +105,7 @@ enum ChallengeText {
     }
   }
 
-  /// A day's challenge, a line each.
+  /// A day's challenge, one line per fact.
   static func lines(_ challenge: DayChallenge, _ offer: ChallengeOffer?) -> [String] {
     var lines = [
       Style.bold(Style.safe(challenge.card.title)), kind(challenge.card, offer),
@@ -117,7 +117,7 @@ enum ChallengeText {
     return lines.filter { !$0.isEmpty }
   }
 
-  /// How a day's challenge stands.
+  /// The state of a day's challenge.
   static func state(_ challenge: DayChallenge) -> String {
     switch challenge.state {
     case .pending: "not done yet"
@@ -132,12 +132,12 @@ enum ChallengeText {
     note.split(separator: "\n").map { "note: " + Style.safe(String($0)) }
   }
 
-  /// The days in a row; nothing where it is one or none.
+  /// The streak; empty if it is at most one day.
   static func streak(_ days: Int) -> String {
     days > 1 ? ", \(days) days in a row" : ""
   }
 
-  /// The mean of stars with one digit, rounded half up.
+  /// The mean number of stars with one digit, rounded half up.
   static func mean(_ stars: Int, of count: Int) -> String {
     let tenths = (stars * 20 + count) / (2 * count)
     return "\(tenths / 10).\(tenths % 10)"

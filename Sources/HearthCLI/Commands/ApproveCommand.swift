@@ -4,7 +4,7 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// Lets in whoever asked.
+/// Approves a join request.
 struct ApproveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "approve", abstract: "List who asks to join, and let somebody in.",
@@ -44,16 +44,16 @@ struct ApproveCommand: AsyncParsableCommand {
       let invitedBy: String
       let number: String
       let usedBy: [String]?
-      /// The household's invitation by which is asked, as `invite list` has it.
+      /// The household's invitation of the request, with its id in `invite list`.
       let invitation: String?
-      /// The ids of members whose names look like this one; absent where there are none.
+      /// The ids of members whose names look like this one; absent if there are none.
       let looksLike: [String]?
-      /// The ids of members who have this very name; absent where there are none, and for a further
+      /// The ids of members with exactly this name; absent if there are none, and for a further
       /// device.
       let sameName: [String]?
     }
     let requests: [Item]
-    /// Joinings that wait, as something speaks against them; absent where there are none.
+    /// Pending joins that something contests; absent if there are none.
     let joinings: [WaitingEntries.Item]?
   }
 
@@ -86,7 +86,8 @@ struct ApproveCommand: AsyncParsableCommand {
     let further = membership.invites.first { $0.operation.invite == request.invite }?
       .operation.person.flatMap { membership.person($0) }
     let isHousehold = request.group == context.zone.group
-    // Whoever is let in cannot be told from somebody else afterwards: this is said before.
+    // An approved person cannot be distinguished from a namesake later, so the warning comes
+    // before.
     let twin =
       isHousehold && further == nil
       ? PersonChoice.warning(
@@ -122,7 +123,7 @@ struct ApproveCommand: AsyncParsableCommand {
     try SyncText.check(report, isQuiet: true)
   }
 
-  /// The digits that were read out, whole: half of a number proves nothing.
+  /// Returns the number that was read out, complete: half of a number proves nothing.
   private static func digits(_ typed: String) throws -> String {
     let digits = typed.filter { !$0.isWhitespace && $0 != "-" }
     guard digits.allSatisfy({ $0.isASCII && $0.isNumber }), digits.count == numberDigits else {
@@ -135,7 +136,7 @@ struct ApproveCommand: AsyncParsableCommand {
 
   private static let numberDigits = 30
 
-  /// What somebody's request came to: a new member, or a further device of one.
+  /// The result of a request: a new member, or a further device of one.
   private static func words(
     on chosen: WaitingJoin, _ person: Membership.Person?, isOneself: Bool, in place: String
   ) -> String {
@@ -149,7 +150,7 @@ struct ApproveCommand: AsyncParsableCommand {
       + "\(isOneself ? "you" : name) now"
   }
 
-  /// Lets a device in wherever it asks.
+  /// Approves a device in the database for which it asks.
   private func approve(
     _ chosen: WaitingJoin, among waiting: [WaitingJoin], _ context: HouseholdContext
   ) async throws -> SyncReport {
@@ -206,7 +207,7 @@ struct ApproveCommand: AsyncParsableCommand {
     return others.isEmpty ? nil : others.map(\.id.hex)
   }
 
-  /// Those who have the name of somebody who asks to become a person of the household.
+  /// The members with the name of somebody who asks to become a person of the household.
   private static func namesakes(
     of request: JoinRequest, in membership: Membership, _ names: ShownNames
   ) -> [String]? {
@@ -215,7 +216,7 @@ struct ApproveCommand: AsyncParsableCommand {
     return namesakes.isEmpty ? nil : namesakes.map(\.id.hex)
   }
 
-  /// Whether somebody asks as a person of their own, and not with a further device of one.
+  /// Whether the request is for a new person, and not for a member's further device.
   private static func isNewPerson(_ request: JoinRequest, in membership: Membership) -> Bool {
     membership.invites.contains {
       $0.operation.invite == request.invite && $0.operation.person == nil
@@ -246,7 +247,7 @@ struct ApproveCommand: AsyncParsableCommand {
     }
   }
 
-  /// Why somebody who was named cannot be let in.
+  /// The reason why the named request cannot be approved.
   private func refusal(
     of text: String, among waiting: [WaitingJoin], _ context: HouseholdContext
   ) async throws -> CommandFailure {
@@ -272,7 +273,7 @@ struct ApproveCommand: AsyncParsableCommand {
         : "`hearth approve` lists who does")
   }
 
-  /// The request that is meant; nil if there is none.
+  /// Returns the request that a text identifies; nil if there is none.
   private func find(_ text: String, among waiting: [WaitingJoin]) throws -> WaitingJoin? {
     let digits = text.lowercased()
     if digits.utf8.count >= 4, digits.allSatisfy(\.isHexDigit),
@@ -299,7 +300,7 @@ struct ApproveCommand: AsyncParsableCommand {
 }
 
 extension WaitingJoin {
-  /// Whether it is another open request of a device.
+  /// Whether this is another open request of a device.
   fileprivate func isOf(_ device: DeviceID, besides other: WaitingJoin) -> Bool {
     request.device == device && request.group != other.request.group && usedBy == nil
   }

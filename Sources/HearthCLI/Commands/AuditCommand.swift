@@ -5,7 +5,7 @@ import HearthMembership
 import HearthSync
 import Household
 
-/// The control log in words.
+/// Shows the control log in words.
 struct AuditCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "audit", abstract: "Who admitted whom, when, by which device.",
@@ -86,7 +86,7 @@ extension AuditText {
     var history: Int?
   }
 
-  /// What was done to the membership.
+  /// The line of a membership operation.
   func told(_ entry: AuditEntry) -> Told {
     Told(
       id: entry.id, milliseconds: entry.time.milliseconds, person: entry.person,
@@ -94,7 +94,7 @@ extension AuditText {
       void: entry.void.map { names.membership.words(for: $0) }, history: entry.history)
   }
 
-  /// Who was merged into whom, by the device that wrote it.
+  /// The line of a merge of two people, by the device that wrote it.
   func told(_ merge: PersonMerge) -> Told {
     let device = merge.version.dot.author.device
     let author = names.membership.person(of: device)?.id
@@ -108,7 +108,7 @@ extension AuditText {
       device: device, kind: merge.into == nil ? "mergeUndo" : "merge", text: "\(who) \(deed)")
   }
 
-  /// The lines of the membership in their order, with the others where their time puts them.
+  /// Returns the membership's lines in their order, with the others inserted by time.
   static func inOrder(_ lines: [Told], _ others: [Told]) -> [Told] {
     var left = others[...]
     var told: [Told] = []
@@ -134,7 +134,7 @@ struct AuditText {
     people = ShownNames(of: names.membership, withFormer: true)
   }
 
-  /// Whether devices do it by themselves.
+  /// Whether devices write it without a person's decision.
   static func isRoutine(_ entry: AuditEntry) -> Bool {
     switch entry.operation {
     case .confirm: !entry.confirmed.contains(where: \.hasWaited)
@@ -177,7 +177,7 @@ struct AuditText {
     }
   }
 
-  /// One operation in a line, beginning with who did it.
+  /// One operation in a line that begins with its author.
   func line(_ entry: AuditEntry) -> String {
     let who = entry.person.map(person) ?? names.name(of: entry.device)
     let history =
@@ -198,9 +198,9 @@ struct AuditText {
     return "\(who) \(deed(entry.operation))\(reason(entry.exposures))\(history)"
   }
 
-  /// A closing that nobody decided: a device closes what is over.
+  /// The close of an invitation that nobody decided: a device closes an invitation that is over.
   ///
-  /// Uses are in the log for everybody to count; that a time is over is the word of one clock.
+  /// Everybody can count the uses in the log. The expiry is the claim of one clock.
   static func closed(
     _ invite: Identifier, _ end: AuditEntry.InvitationEnd, by device: String
   ) -> String {
@@ -212,7 +212,7 @@ struct AuditText {
     return "the invitation \(ShortID.text(invite)) closed: \(cause)"
   }
 
-  /// Who was made to stay; the name comes from the joining, which may be nobody's any more.
+  /// The confirmed joins; a name comes from the join itself if nobody has it any more.
   private func confirmation(_ confirmed: [AuditEntry.Confirmed], of count: Int) -> String {
     func name(_ one: AuditEntry.Confirmed) -> String {
       let person = names.membership.device(one.device)?.person
@@ -231,7 +231,7 @@ struct AuditText {
     return deeds.joined(separator: ", and ")
   }
 
-  /// Why a new key was made.
+  /// The reason for a new key.
   private func reason(_ exposures: [AuditEntry.Exposure]) -> String {
     let causes = exposures.map { exposure -> String in
       switch exposure.operation {

@@ -4,7 +4,7 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// Prints what two devices compare to know that they hold the same.
+/// Prints the digests that two devices compare to check that their data is equal.
 struct DigestCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "digest", abstract: "Show each zone's digest: equal where the data is equal.",
@@ -57,7 +57,7 @@ struct DigestCommand: AsyncParsableCommand {
   }
 }
 
-/// Checks everything the node holds.
+/// Checks all data of the node.
 struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Check everything this node holds.",
@@ -136,9 +136,9 @@ enum HexText {
   }
 }
 
-/// Words that the checking commands share.
+/// Text that the checking commands share.
 enum CheckText {
-  /// A zone as people know it.
+  /// The displayed name of a zone.
   static func name(_ zone: ZoneState) -> String {
     zone.kind == .control ? "\(zone.database.name) members" : "\(zone.database.name) \(zone.name)"
   }

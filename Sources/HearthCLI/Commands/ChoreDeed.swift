@@ -1,20 +1,20 @@
 import HearthCRDT
 import Household
 
-/// What a command that writes did to one chore, in words or for programs.
+/// The effect of a writing command on one chore, in words or for programs.
 struct ChoreDeed: Encodable, Sendable {
   /// `added`, `changed`, `assigned`, `archived`, `restored`, `done`, `undone`, `skipped`, `moved`.
   let did: String
   /// The chore's id.
   let id: String
   let title: String
-  /// The entry of `hearth history` that was written or taken back.
+  /// The id of the entry of `hearth history` that was written or undone.
   var event: String?
-  /// Whose it is now, or who did it.
+  /// The assignee now, or the doer.
   var person: String?
-  /// What was taken back: `done` or `skipped`.
+  /// The kind of the undone entry: `done` or `skipped`.
   var undid: String?
-  /// The day on which it was done, which was skipped, or to which it was moved.
+  /// The day on which it was done, that was skipped, or to which it was moved.
   var day: String?
   var points: Int?
 
@@ -24,7 +24,7 @@ struct ChoreDeed: Encodable, Sendable {
     self.title = title
   }
 
-  /// Prints the document where one was asked for, and a remark otherwise.
+  /// Prints the document if JSON was requested, and a remark otherwise.
   func tell(_ common: CommonOptions, _ words: String) throws {
     if common.json { return try Output.json(self) }
     Output.note(words)

@@ -53,7 +53,7 @@ struct OccurrenceDocument: Encodable, Sendable {
 
 /// A ledger entry in a JSON document.
 struct EntryDocument: Encodable, Sendable {
-  /// `person` did it, as `by` told, who signed it on `device`.
+  /// `person` did it, `by` recorded it and signed it on `device`.
   let event, chore, title, person, by, day, kind, device: String
   let points: Int
   let milliseconds: UInt64
@@ -73,7 +73,7 @@ struct EntryDocument: Encodable, Sendable {
     late = entry.late.map(LateDocument.init)
   }
 
-  /// Who did it, and who told it where that is somebody else: their word, and no proof.
+  /// The doer, and the recorder if that is somebody else: the recorder's claim, not a proof.
   var who: String { person == by ? person : "\(person) (recorded by \(by))" }
 }
 
@@ -88,7 +88,7 @@ struct LateDocument: Encodable, Sendable {
     amount = late.amount
   }
 
-  /// What happened, for people.
+  /// The adjustment in words.
   var words: String {
     "late adjustment of \(amount > 0 ? "+" : "")\(amount), in the \(period) of \(day)"
   }

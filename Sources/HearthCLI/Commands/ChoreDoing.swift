@@ -20,7 +20,7 @@ struct DoneChore: AsyncParsableCommand {
     let (date, time) = try await household.today()
     let (me, now) = await (household.node.person, household.node.nowMilliseconds())
     let moment = try at.map { try DateWords.moment($0, today: date) }
-    // The instant is the present, moved by the minutes between now and the time that was named.
+    // The instant is the present, moved by the minutes between now and the given time.
     let minutes = moment?.time.map { Int64(time.minuteOfDay) - Int64($0.minuteOfDay) } ?? 0
     let done = UInt64(max(0, Int64(now) - minutes * 60_000))
     let (day, named) = (moment?.day ?? date, moment?.time)
@@ -65,7 +65,7 @@ struct UndoChore: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
   @Option(help: "The entry, by its id in `hearth history`.") var event: String?
 
-  /// What was taken back.
+  /// The undone entry.
   private enum Undone {
     case completion(LedgerEntry)
     case skip(SkipEntry)
@@ -105,7 +105,7 @@ struct UndoChore: AsyncParsableCommand {
     }
   }
 
-  /// The entry of an id.
+  /// Returns the entry of an id.
   private static func entry(_ digits: String, in book: HouseholdBook) throws -> Undone? {
     let found = try book.entries(idPrefix: digits)
     guard found.count <= 1, digits.utf8.count >= 8 else {
@@ -115,7 +115,7 @@ struct UndoChore: AsyncParsableCommand {
     return found.first.map(Undone.completion)
   }
 
-  /// What somebody did last, of completions and skips.
+  /// Returns a person's last completion or skip.
   private static func last(_ person: PersonID, in book: HouseholdBook) throws -> Undone? {
     let (entry, skip) = (try book.lastUndoable(by: person), try book.lastSkip(by: person))
     if let skip, entry.map({ $0.version < skip.version }) ?? true { return .skip(skip) }
@@ -132,7 +132,7 @@ struct UndoChore: AsyncParsableCommand {
   }
 
   private func tell(_ skip: SkipEntry, _ household: HouseholdContext) async throws {
-    // Without a day of the calendar it is the day on which the chore is due again.
+    // Without a calendar day it is the day on which the chore is due again.
     let day = try await household.read { try skip.date ?? $0.chore(skip.chore)?.next?.due }
     var deed = ChoreDeed("undone", skip.chore, skip.choreTitle)
     deed.event = skip.event.hex
@@ -145,9 +145,9 @@ struct UndoChore: AsyncParsableCommand {
   }
 }
 
-/// A day as it stands in a sentence.
+/// A day within a sentence.
 enum DayWords {
-  /// Its weekday in short and its date.
+  /// Its abbreviated weekday and its date.
   static func text(_ day: CivilDate) -> String { "\(day.weekday.name.prefix(3)) \(day.iso)" }
 }
 

@@ -5,9 +5,9 @@ import HearthMembership
 import HearthSync
 import Household
 
-/// Finds what a typed name means.
+/// Resolves typed names.
 enum ChoreNames {
-  /// The chore meant: by title, or by at least eight digits of its id.
+  /// Returns the chore of a title, or of at least eight digits of its id.
   ///
   /// - Throws: a failure that lists the candidates, or suggests the nearest titles.
   static func chore(
@@ -55,12 +55,13 @@ enum ChoreNames {
     }
   }
 
-  /// The person meant, by name or by digits of the id; who counts as somebody else means that one.
+  /// Returns the person of a name or of digits of the id; a merged person resolves to the other
+  /// one.
   ///
   /// - Parameters:
-  ///   - gate: who belongs to the household, and as what.
-  ///   - isToWork: whether a chore is given to the person, or told as the person's work. Then
-  ///     readers and those who have gone are refused; their points of before can be asked for.
+  ///   - gate: the household's members and their roles.
+  ///   - isToWork: whether the person gets a chore, or is the doer of work. If so, readers and
+  ///     former members are refused. Their earlier points can still be queried.
   static func person(
     _ text: String, in book: HouseholdBook, _ gate: RoleGate, isToWork: Bool = false
   ) throws -> PersonChoice {
@@ -94,7 +95,7 @@ enum ChoreNames {
     }
   }
 
-  /// The same with everybody as the person as whom they count: several may be one.
+  /// The same match with merged people resolved: several may be one.
   private static func one(
     of match: NameMatch<PersonChoice>, _ everybody: [PersonChoice], _ merges: PersonMerges
   ) -> NameMatch<PersonChoice> {
@@ -113,7 +114,7 @@ enum ChoreNames {
     }
   }
 
-  /// Why somebody has nothing to do with chores; nil for those who have.
+  /// The reason why a person cannot do chores; nil for those who can.
   private static func refusal(
     of person: PersonChoice, _ role: Role?, _ hasRecord: Bool, in household: String
   ) -> CommandFailure? {
@@ -136,8 +137,7 @@ enum ChoreNames {
       hint: "`hearth sync` on a device of \(name), then here")
   }
 
-  /// The titles of the chores that are a person's, or of whose rotation or next day the person is a
-  /// part.
+  /// Returns the titles of chores with the person as assignee, in the rotation, or on the next day.
   static func left(by person: PersonID, in context: HouseholdContext) async throws -> [String] {
     try await context.read { book in
       try book.chores(includingArchived: false).filter { chore in
@@ -150,9 +150,10 @@ enum ChoreNames {
     }
   }
 
-  /// How many chores are left behind by somebody who goes, and what to do; nil where none is.
+  /// The number of chores that a leaving person leaves behind, with the remedy; nil if there are
+  /// none.
   ///
-  /// - Parameter name: whose they are; nil for the person who reads it.
+  /// - Parameter name: the person; nil for the reader.
   static func words(onChores titles: [String], leftBy name: String?) -> String? {
     guard !titles.isEmpty else { return nil }
     let named = titles.prefix(shownTitles).map { ShownText.quoted($0) }.joined(separator: ", ")
@@ -166,7 +167,7 @@ enum ChoreNames {
 
   private static let shownTitles = 5
 
-  /// Everybody's name by id.
+  /// Returns all names by id.
   static func names(in book: HouseholdBook) throws -> [PersonID: String] {
     Dictionary(try book.people().map { ($0.id, $0.name) }) { first, _ in first }
   }

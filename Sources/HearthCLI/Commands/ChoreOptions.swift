@@ -2,7 +2,7 @@ import ArgumentParser
 import HearthCRDT
 import Household
 
-/// The options that say when a chore is due.
+/// The options for a chore's due day, time and rule.
 struct ChoreTimeOptions: ParsableArguments {
   @Option(help: "day, week, month, year, 3d, 2w, 6m, or weekdays such as mon,thu; never ends it.")
   var every: String?
@@ -22,12 +22,12 @@ struct ChoreTimeOptions: ParsableArguments {
   @Option(help: "The last day of a chore that repeats.")
   var until: String?
 
-  /// Whether any of them says how the chore repeats.
+  /// Whether any of them describes how the chore repeats.
   var saysRule: Bool {
     every != nil || dayOfMonth != nil || afterCompletion || until != nil
   }
 
-  /// The rule these options describe; what they leave out is taken from `old`.
+  /// Returns the rule of these options; missing parts come from `old`.
   func rule(
     today: CivilDate, weekStart: Weekday, old: RecurrenceRule?
   ) throws -> RecurrenceRule? {
@@ -41,7 +41,7 @@ struct ChoreTimeOptions: ParsableArguments {
     let words = try every.map(RepeatWords.init)
     let frequency = words?.frequency ?? (dayOfMonth == nil ? old?.frequency : nil) ?? .monthly
     let isAfter = afterCompletion || (every == nil && old?.mode == .afterCompletion)
-    // Days stay as they are while the unit does and no new first day is named.
+    // The days stay unless the unit changes or a new first day is given.
     var days: RecurrenceRule.Days?
     if let old, !isAfter, old.mode == .calendar, old.frequency == frequency, due == nil {
       days = old.days
@@ -65,7 +65,7 @@ struct ChoreTimeOptions: ParsableArguments {
   }
 }
 
-/// The options that say who takes turns.
+/// The options for a rotation.
 struct TurnOptions: ParsableArguments {
   @Option(help: "Who takes turns: NAME,NAME.")
   var rotate: String?
@@ -73,7 +73,7 @@ struct TurnOptions: ParsableArguments {
   @Option(help: "How turns are taken: date, turn, least or random; otherwise by date.")
   var rotateBy: String?
 
-  /// The rotation these options describe; nil if they say nothing.
+  /// Returns the rotation of these options; nil if they specify none.
   func assignment(
     old: Assignment, in book: HouseholdBook, _ gate: RoleGate
   ) throws -> Assignment? {

@@ -38,7 +38,7 @@ struct ListChores: AsyncParsableCommand {
   }
 }
 
-/// What is open until a day.
+/// Prints the open occurrences up to a day.
 private func printOccurrences(_ common: CommonOptions, daysAhead: Int) async throws {
   let household = try await HouseholdContext.open(common)
   let today = try await household.today().date

@@ -68,7 +68,7 @@ struct AddChore: AsyncParsableCommand {
       common, "added \(ShownText.quoted(title)) (\(id.hex.prefix(8)))")
   }
 
-  /// The template that is meant; an empty one where none is.
+  /// Returns the selected template; an empty one if none is selected.
   private func template(on node: Node) async throws -> ChoreTemplate {
     guard let template else { return ChoreTemplate() }
     let path = try PublicGet.path(

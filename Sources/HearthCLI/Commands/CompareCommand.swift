@@ -61,7 +61,7 @@ struct CompareCommand: AsyncParsableCommand {
       tell(isEqual, with: other)
     }
     guard isEqual == false else { return }
-    // Without JSON it is said above.
+    // The text output has reported it above.
     guard options.json else { throw ExitCode(ExitStatus.partial.rawValue) }
     throw CommandFailure(
       .partial,

@@ -5,7 +5,7 @@ import HearthMembership
 import HearthSync
 import Household
 
-/// `hearth conflicts`: what merging decided, and what it kept.
+/// `hearth conflicts`: the decisions of merges, and the values they kept.
 struct ConflictsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "conflicts",
@@ -50,7 +50,7 @@ struct ConflictsCommand: AsyncParsableCommand {
         let title: String
         let field: String
         let values: [String]
-        /// Who wrote each of the values, in their order.
+        /// The author of each value, in the same order.
         let writtenBy: [String]
 
         init(_ conflict: FieldConflict) {
@@ -107,7 +107,7 @@ struct ConflictsCommand: AsyncParsableCommand {
   }
 }
 
-/// One field whose concurrent values are all kept.
+/// A field with several concurrent values.
 struct FieldConflict: Sendable {
   struct Choice: Sendable {
     let value: Value
@@ -124,7 +124,7 @@ struct FieldConflict: Sendable {
   /// The shown value first.
   let values: [Choice]
 
-  /// Every conflict of a household, in order of type, record and field.
+  /// Returns every conflict of a household, in order of type, record and field.
   static func all(of household: HouseholdContext) async throws -> [FieldConflict] {
     let membership = await household.node.membership(of: household.zone.group)
     return try await household.node.read(household.zone.id) { source in
@@ -165,7 +165,7 @@ struct FieldConflict: Sendable {
     }
   }
 
-  /// What a record is called; empty where it has no field for that.
+  /// The title of a record; empty if it has no field for one.
   static func title(of state: RecordState, _ schema: RecordSchema) -> String {
     for name in ["title", "name", "key"] {
       if let field = schema.field(named: name), let text = state.shown(field.id)?.text {

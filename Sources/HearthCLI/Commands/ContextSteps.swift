@@ -6,7 +6,7 @@ import HearthSync
 import Household
 
 extension HouseholdContext {
-  /// The household of a zone's id.
+  /// Returns the context of a zone's household.
   static func of(_ id: ZoneID, node: Node) async throws -> HouseholdContext {
     guard let zone = await node.dataZones().first(where: { $0.id == id }) else {
       throw CommandFailure(.failed, "the household is not on this node")
@@ -14,10 +14,10 @@ extension HouseholdContext {
     return HouseholdContext(node: node, zone: zone)
   }
 
-  /// Writes this node's person into the household's people, unless it is there or the role does not
-  /// allow it.
+  /// Writes this node's person into the household's people.
   ///
-  /// A reader has no place among those who do chores, and gets it with another role.
+  /// It does nothing if the person is there, or if the role does not allow it. A reader has no
+  /// place among the people who do chores, and gets one with another role.
   ///
   /// - Returns: whether anything was written.
   @discardableResult
@@ -42,7 +42,7 @@ extension HouseholdContext {
     try source.record(RecordKey(type: HouseholdSchema.person, id: person)) == nil
   }
 
-  /// The name of the household's time zone.
+  /// Returns the name of the household's time zone.
   func timeZoneName() async throws -> String {
     try await node.read(zone.id) { source in
       try HouseholdBook(source: source, today: CivilDate(dayNumber: 0)).settings.timeZone
@@ -50,11 +50,11 @@ extension HouseholdContext {
   }
 }
 
-/// Instants as people of a household see them.
+/// Instants as displayed.
 struct MomentText {
   private let clock: HouseholdClock
 
-  /// In the time zone of the node's first household; in this machine's if there is none.
+  /// In the time zone of the node's first household, or in this machine's if there is none.
   static func of(_ node: Node) async throws -> MomentText {
     guard let zone = await node.dataZones().first(where: { $0.database == .shared }) else {
       return MomentText(clock: try HouseholdClock(timeZone: TimeZone.current.identifier))
@@ -62,13 +62,13 @@ struct MomentText {
     return try await of(HouseholdContext(node: node, zone: zone))
   }
 
-  /// In the time zone of a household; in UTC where this machine does not know it.
+  /// In the time zone of a household, or in UTC if this machine does not know it.
   static func of(_ context: HouseholdContext) async throws -> MomentText {
     let name = try await context.timeZoneName()
     return MomentText(clock: try HouseholdClock(knownOrUTC: name))
   }
 
-  /// Date and minute.
+  /// The date and minute.
   func text(_ milliseconds: UInt64) -> String {
     guard let civil = try? clock.civil(milliseconds: milliseconds) else { return "an unknown time" }
     return "\(civil.date.iso) \(civil.time.iso)"
@@ -80,9 +80,9 @@ struct MomentText {
   }
 }
 
-/// Spans of time and counts in words.
+/// Time spans and counts in words.
 enum Words {
-  /// A span in its largest unit.
+  /// A time span in its largest unit.
   static func span(milliseconds: UInt64) -> String {
     let minutes = milliseconds / 60_000
     switch minutes {
@@ -98,7 +98,7 @@ enum Words {
     "\(number) \(noun)\(number == 1 ? "" : "s")"
   }
 
-  /// What a waiting segment waits for.
+  /// The reason why a segment is pending.
   static func reason(_ reason: PendingReason) -> String {
     switch reason {
     case .gap: "earlier changes of its author"

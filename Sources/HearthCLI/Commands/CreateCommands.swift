@@ -6,13 +6,13 @@ import HearthMembership
 import HearthSync
 import Household
 
-/// Households: making and listing them.
+/// Creates and lists households.
 struct HouseholdCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "household", abstract: "Make and list households; what newcomers may read.",
     subcommands: [Create.self, List.self, Newcomers.self])
 
-  /// Makes a household with this node's person as its owner.
+  /// Creates a household whose owner is this node's person.
   struct Create: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "create", abstract: "Begin a household.",
@@ -69,7 +69,7 @@ struct HouseholdCommand: AsyncParsableCommand {
     }
   }
 
-  /// Lists the households this node is in.
+  /// Lists the households of this node.
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List the households of this node.")
@@ -121,7 +121,7 @@ struct HouseholdCommand: AsyncParsableCommand {
 }
 
 extension Weekday {
-  /// The weekday of an English name, at least its first two letters.
+  /// Returns the weekday of an English name, of which at least the first two letters are given.
   static func named(_ text: String) -> Weekday? {
     let word = text.lowercased()
     guard word.count >= 2 else { return nil }

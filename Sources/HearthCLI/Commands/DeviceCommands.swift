@@ -17,7 +17,7 @@ struct DeviceCommand: AsyncParsableCommand {
       """,
     subcommands: [List.self, Add.self, Rename.self, Revoke.self], defaultSubcommand: List.self)
 
-  /// Lists them.
+  /// Lists the devices.
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List the devices and how far each has got.",
@@ -42,7 +42,7 @@ struct DeviceCommand: AsyncParsableCommand {
         let lastSeen: String?
         let hasEverything: Bool?
         let missingChanges: UInt64?
-        /// Whether it shares the private database; absent for devices of others.
+        /// Whether it shares the private database; absent for other people's devices.
         let hasPrivateDatabase: Bool?
       }
       let devices: [Item]
@@ -107,7 +107,7 @@ struct DeviceCommand: AsyncParsableCommand {
     }
   }
 
-  /// Makes an invitation to oneself.
+  /// Creates an invitation for another device of the same person.
   struct Add: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "add", abstract: "Make a link for a new device of yours, or of somebody else.",
@@ -157,7 +157,7 @@ struct DeviceCommand: AsyncParsableCommand {
     }
   }
 
-  /// Gives a device another name.
+  /// Renames a device.
   struct Rename: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "rename", abstract: "Give a device another name, for everybody.")
@@ -217,10 +217,10 @@ struct DeviceCommand: AsyncParsableCommand {
       let person: String
       let devicesLeft: Int
       let newKeys: Int
-      /// Whether it lost your private database as well.
+      /// Whether it also lost your private database.
       let privateDatabase: Bool
-      /// Whether its person has recovery words that should be made anew, as it knows the place of
-      /// their capsule.
+      /// Whether its person should rotate the recovery words, because the device knows the location
+      /// of their recovery bundle.
       let wordsToRotate: Bool
     }
 

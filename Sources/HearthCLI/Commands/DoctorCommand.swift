@@ -4,7 +4,7 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// Looks for what is not as it should be, and says how to mend it.
+/// Looks for faults, and shows the remedies.
 struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor", abstract: "Look for what is wrong and how to mend it.",
@@ -18,7 +18,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
   @OptionGroup var options: CommonOptions
 
-  /// One thing that is not as it should be.
+  /// One fault.
   struct Finding: Encodable {
     let topic: String
     let isDamage: Bool
@@ -145,7 +145,7 @@ struct DoctorCommand: AsyncParsableCommand {
       findings.append(Finding("copy", copy.fault, remedy: copy.remedy))
     }
     for (folder, problems) in try await node.damagedFiles() {
-      // What the same is to be done about is one finding.
+      // Problems with the same remedy are one finding.
       for remedy in Set(problems.map(\.remedy)).sorted() {
         let alike = problems.filter { $0.remedy == remedy }
         findings.append(
@@ -159,7 +159,7 @@ struct DoctorCommand: AsyncParsableCommand {
     return findings + (try await HouseholdFindings.all(on: node))
   }
 
-  /// What keeps one way from serving, now or in the last round.
+  /// The failures of one transport, now or in the last round.
   private static func failures(of transport: TransportStatus) -> [Finding] {
     let (number, isRelay) = (transport.setting.number, transport.setting.kind == "relay")
     let orRemove = ", or `hearth transport remove \(number)`"
@@ -167,7 +167,7 @@ struct DoctorCommand: AsyncParsableCommand {
       let remedy =
         transport.refusalRemedy
         ?? (isRelay ? "start the relay or look at the network" : "make the folder reachable")
-      // The remedy stands on its own line.
+      // The remedy has its own line.
       let isTwice = failure.hasSuffix("; " + remedy)
       return [
         Finding(
@@ -200,7 +200,7 @@ struct DoctorCommand: AsyncParsableCommand {
     ]
   }
 
-  /// What goes over no way, so that nobody else has it.
+  /// The zones that no transport carries, so that nobody else has them.
   private func ways(of node: Node) async throws -> [Finding] {
     let stranded = try await StrandedText.items(on: node)
     if !stranded.isEmpty {
@@ -228,7 +228,7 @@ struct DoctorCommand: AsyncParsableCommand {
     return findings
   }
 
-  /// Where this device is out, or is not taken by the others.
+  /// The households from which this device is removed, or whose others reject it.
   private func endings(on node: Node) async throws -> [Finding] {
     var findings: [Finding] = []
     for zone in await node.dataZones() where zone.database == .shared {
@@ -263,14 +263,14 @@ struct DoctorCommand: AsyncParsableCommand {
     ]
   }
 
-  /// Whether another device of this node's person belongs to a household, as far as is known here.
+  /// Whether another device of this node's person is known to belong to a household.
   private func hasOthers(_ zone: ZoneState, on node: Node) async -> Bool {
     let membership = await node.membership(of: zone.group)
     let own = membership.device(await node.device)?.person
     return membership.devices.contains { $0.person == own }
   }
 
-  /// What others have and no transport gave to this device.
+  /// The changes that others have and no transport delivered to this device.
   private func withheld(from node: Node) async throws -> [Finding] {
     let kinds = try await node.transports().map(\.kind)
     var findings: [Finding] = []
@@ -311,7 +311,7 @@ struct DoctorCommand: AsyncParsableCommand {
     return findings
   }
 
-  /// What keeps recovery words from helping.
+  /// The faults of recovery bundles, which keep recovery words from working.
   private func capsules(of node: Node) async throws -> [Finding] {
     guard let standing = try await node.capsuleStanding() else { return [] }
     guard standing.isPlaceKnown else {

@@ -93,7 +93,8 @@ struct ExportCommand: AsyncParsableCommand {
     Output.data(lines.joined(separator: "\r\n") + "\r\n")
   }
 
-  /// A cell, quoted where needed; one that a spreadsheet would run as a formula gets an apostrophe.
+  /// A cell, quoted if needed; an apostrophe precedes one that a spreadsheet would run as a
+  /// formula.
   static func cell(_ text: String) -> String {
     let plain = text.first.map { "=+-@\t\r".contains($0) } ?? false ? "'" + text : text
     guard plain.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) }) else {

@@ -4,9 +4,9 @@ import HearthMembership
 import HearthSync
 import Household
 
-/// What the members of a household wrote that cannot be, for `hearth doctor`.
+/// The invalid writes of a household's members, for `hearth doctor`.
 enum HouseholdFindings {
-  /// Settings that cannot be, and completions that no unchanged program writes.
+  /// Returns invalid settings, and completions that no unmodified program writes.
   static func all(on node: Node) async throws -> [DoctorCommand.Finding] {
     var findings: [DoctorCommand.Finding] = []
     for zone in await node.dataZones() where zone.database == .shared {
@@ -20,7 +20,7 @@ enum HouseholdFindings {
     return findings
   }
 
-  /// Records into which somebody put more than one device may.
+  /// Returns the records in which somebody exceeded a device's limits.
   private static func limits(
     of zone: ZoneState, on node: Node
   ) async throws -> [DoctorCommand.Finding] {
@@ -43,7 +43,7 @@ enum HouseholdFindings {
     return findings
   }
 
-  /// A record in words: what it is and what it is called.
+  /// A record's type and title.
   private static func title(
     of key: RecordKey, in zone: ZoneState, on node: Node
   ) async throws -> String {
@@ -86,7 +86,7 @@ enum HouseholdFindings {
     }
   }
 
-  /// What is wrong with such completions.
+  /// The fault of such completions in words.
   private static func words(_ fault: CompletionFault) -> String {
     switch fault {
     case .archived: "of a chore that was seen to be archived"

@@ -3,7 +3,7 @@ import Foundation
 import Hearth
 import HearthCRDT
 
-/// Makes a node on this device.
+/// Creates a node on this device.
 struct InitCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init", abstract: "Make this device a node of yours.",
@@ -62,11 +62,11 @@ struct InitCommand: AsyncParsableCommand {
   }
 }
 
-/// Names that people give.
+/// Names that people type.
 enum Name {
   static let maximumBytes = 256
 
-  /// The name without spaces around it; an error if it is empty or too long.
+  /// Returns the name without surrounding spaces; throws if it is empty or too long.
   static func checked(_ text: String, what: String) throws -> String {
     let name = text.trimmingCharacters(in: .whitespacesAndNewlines)
     guard !name.isEmpty, name.utf8.count <= maximumBytes, Style.safe(name) == name else {
@@ -77,7 +77,7 @@ enum Name {
   }
 }
 
-/// Ids as people see them.
+/// Ids as displayed.
 enum ShortID {
   static let characters = 8
 

@@ -4,7 +4,7 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// Invitations: making, listing and revoking them.
+/// Creates, lists and revokes invitations.
 struct InviteCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "invite", abstract: "Let somebody join the household.",
@@ -23,7 +23,7 @@ struct InviteCommand: AsyncParsableCommand {
       """,
     subcommands: [Create.self, List.self, Revoke.self], defaultSubcommand: Create.self)
 
-  /// Makes one.
+  /// Creates an invitation.
   struct Create: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "create", abstract: "Make an invitation.")
@@ -72,7 +72,7 @@ struct InviteCommand: AsyncParsableCommand {
     }
   }
 
-  /// Lists them.
+  /// Lists the invitations.
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List the invitations that were made.")
@@ -140,7 +140,7 @@ struct InviteCommand: AsyncParsableCommand {
     }
   }
 
-  /// Ends one.
+  /// Revokes an invitation.
   struct Revoke: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "revoke",
@@ -226,7 +226,7 @@ enum InviteText {
     return invite.operation.expiresMilliseconds < now ? "expired" : "open"
   }
 
-  /// Makes an invitation and prints its link.
+  /// Creates an invitation and prints its link.
   static func make(
     _ terms: InvitationTerms, in context: HouseholdContext, showsQR: Bool, _ options: CommonOptions
   ) async throws {
@@ -261,7 +261,7 @@ enum InviteText {
     try await node.close()
   }
 
-  /// Says what a link is for and what to do with it.
+  /// Explains a link and its use.
   private static func introduce(
     _ terms: InvitationTerms, until moment: String, in context: HouseholdContext, to name: String,
     _ membership: Membership
@@ -298,7 +298,7 @@ enum InviteText {
 
 /// QR codes on the terminal, between the remarks.
 enum QRText {
-  /// Shows a code, or says why there is no room for it: the text itself is printed in any case.
+  /// Shows a code, or reports that the terminal has no room; the text itself is always printed.
   static func show(_ text: String) {
     do {
       let lines = try TerminalQR(code: try QRCode(text: text)).lines(width: Output.width)

@@ -29,16 +29,16 @@ struct JoinCommand: AsyncParsableCommand {
   @OptionGroup var options: CommonOptions
 
   private struct Document: Encodable {
-    /// `joined`, or `asked` where somebody must approve first.
+    /// `joined`, or `asked` if somebody must approve first.
     let state: String
     let household: String
     let id: String?
     let role: String?
     let people: [String]
     let number: String?
-    /// Whose further device this one is now; absent where it joined as itself.
+    /// The person whose further device this one became; absent if it joined as a new person.
     let deviceOf: String?
-    /// Whether it shares that person's private database by now.
+    /// Whether it already shares that person's private database.
     let privateDatabase: Bool
   }
 
@@ -126,11 +126,11 @@ struct JoinCommand: AsyncParsableCommand {
   }
 }
 
-/// Spans of time as people type them.
+/// Time spans that people type.
 enum Duration {
   static let maximumDays = 365
 
-  /// Milliseconds of a text such as 30m, 12h or 7d.
+  /// Returns the milliseconds of a text such as 30m, 12h or 7d.
   static func milliseconds(_ text: String) throws -> UInt64 {
     let units: [Character: UInt64] = ["m": 60_000, "h": 3_600_000, "d": 86_400_000]
     guard let last = text.last, let unit = units[last], let number = UInt64(text.dropLast()),

@@ -3,7 +3,7 @@ import Hearth
 import HearthCRDT
 import HearthSync
 
-/// What happened to this node, and how far each device's log is known.
+/// Shows the node's notices, and how far each device's log is known.
 struct LogCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "log", abstract: "Show recent notices and how far each device's changes are known."

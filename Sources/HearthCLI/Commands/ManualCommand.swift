@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Prints the manual page, made from the same declarations that parse the command line.
+/// Prints the manual page, generated from the declarations that parse the command line.
 struct ManualCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "manual", abstract: "Print the manual page in roff.",
@@ -56,7 +56,7 @@ struct ManualPage {
   }
 
   private let root: Command
-  /// Options that every command has; they are described once.
+  /// The options of every command, which the page describes once.
   private let common: [String] = [
     "--home", "--json", "--passphrase-file", "--household", "--color", "--help", "--version", "-h",
   ]
@@ -80,7 +80,7 @@ struct ManualPage {
     return lines.joined(separator: "\n")
   }
 
-  /// The commands that do something, with their whole names, in order of declaration.
+  /// The commands that perform an action, with their full names, in order of declaration.
   private func commands(of parent: Command, path: [String]) -> [(name: String, Command)] {
     (parent.subcommands ?? []).flatMap { command -> [(name: String, Command)] in
       guard command.commandName != "help", command.shouldDisplay ?? true else { return [] }
@@ -105,7 +105,7 @@ struct ManualPage {
   }
 
   private var optionsSection: [String] {
-    // Every command has them; `status` stands for all.
+    // Every command has them; `status` represents all.
     let command = root.subcommands?.first { $0.commandName == "status" }
     let shown = (command?.arguments ?? []).filter { argument in
       argument.shouldDisplay && (argument.names ?? []).contains { common.contains($0.text) }
@@ -167,7 +167,7 @@ struct ManualPage {
     return lines
   }
 
-  /// Text in one line, without meaning for roff.
+  /// Text in one line, escaped for roff.
   private static func inline(_ text: String) -> String {
     let plain = text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
       .replacing("\n", with: " ")

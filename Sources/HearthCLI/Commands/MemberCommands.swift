@@ -21,7 +21,7 @@ struct MemberCommand: AsyncParsableCommand {
     subcommands: [List.self, SetRole.self, Remove.self, Merge.self, Leave.self],
     defaultSubcommand: List.self)
 
-  /// Lists them.
+  /// Lists the people.
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List the people of the household.")
@@ -36,9 +36,9 @@ struct MemberCommand: AsyncParsableCommand {
         let since: String
         let devices: Int
         let isThisPerson: Bool
-        /// The ids of those whose names look like this one; absent where there are none.
+        /// The ids of people whose names look like this one; absent if there are none.
         let looksLike: [String]?
-        /// The ids of those who have gone and count as this person; absent where there are none.
+        /// The ids of former members merged into this person; absent if there are none.
         let merged: [String]?
       }
       let members: [Item]
@@ -84,7 +84,7 @@ struct MemberCommand: AsyncParsableCommand {
     }
   }
 
-  /// Gives somebody another role.
+  /// Changes a person's role.
   struct SetRole: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "role", abstract: "Give somebody another role.",
@@ -151,7 +151,7 @@ struct MemberCommand: AsyncParsableCommand {
     }
   }
 
-  /// Removes somebody.
+  /// Removes a person.
   struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove", abstract: "Remove somebody with all devices.",
@@ -172,13 +172,13 @@ struct MemberCommand: AsyncParsableCommand {
       let newKeys: Int
       let changesKept: UInt64
       let quarantined: Int
-      /// The titles of the chores that are still the person's, or of whose rotation it is a part.
+      /// The titles of chores with the person as assignee or in the rotation.
       let chores: [String]
     }
 
     func run() async throws {
       let context = try await HouseholdContext.open(options)
-      // What the person wrote and others have already is not to be taken back from them.
+      // The removal must not take back changes of the person that others already have.
       try await Telling.first(context.node)
       let gate = await context.roleGate()
       let names = try await PeopleNames.of(context)
@@ -244,7 +244,7 @@ struct MemberCommand: AsyncParsableCommand {
     }
   }
 
-  /// Leaves.
+  /// Leaves the household.
   struct Leave: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "leave", abstract: "Leave the household with all your devices.",
@@ -260,13 +260,13 @@ struct MemberCommand: AsyncParsableCommand {
       let household: String
       let person: String
       let devices: Int
-      /// The titles of the chores that are still this person's.
+      /// The titles of chores with this person as assignee.
       let chores: [String]
     }
 
     func run() async throws {
       let context = try await HouseholdContext.open(options)
-      // Somebody may have removed this person meanwhile; whoever is out cannot leave.
+      // Somebody may have removed this person meanwhile; a removed person cannot leave.
       try await Telling.first(context.node)
       let gate = await context.roleGate()
       let own = try gate.requireMember()

@@ -6,7 +6,7 @@ import HearthSync
 import Household
 
 extension MemberCommand {
-  /// Counts a former member as somebody who belongs to the household.
+  /// Merges a former member into a present one.
   struct Merge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "merge",
@@ -32,11 +32,11 @@ extension MemberCommand {
     private struct Document: Encodable {
       let person: String
       let personId: String
-      /// Absent where a merge is taken back.
+      /// Absent if a merge is undone.
       let into: String?
       let intoId: String?
       let isUndone: Bool
-      /// What the one as whom the person counts has in all.
+      /// The total points of the resulting person.
       let points: Int
     }
 
@@ -48,7 +48,7 @@ extension MemberCommand {
             ? "`hearth member merge --undo PERSON`" : "`hearth member merge PERSON INTO`")
       }
       let context = try await HouseholdContext.open(options)
-      // Somebody may have come, gone or been merged elsewhere.
+      // People may have come, gone or been merged on other devices.
       try await Telling.first(context.node)
       let gate = await context.roleGate()
       try gate.requireAdmin(to: "merge people")
@@ -92,10 +92,12 @@ extension MemberCommand {
           + "`hearth member merge --undo \(ShortID.text(subject.id))`")
     }
 
-    /// Who is meant by the first name: of several those who have gone and count as themselves, or,
-    /// to take a merge back, those who count as somebody else.
+    /// Resolves the first name.
     ///
-    /// - Throws: a failure that says why somebody who is here cannot be merged.
+    /// Of several people, it means the former members who are not merged, or, to undo a merge, the
+    /// merged ones.
+    ///
+    /// - Throws: a failure that explains why a present member cannot be merged.
     private static func subject(
       _ text: String, isUndo: Bool, in book: HouseholdBook, _ gate: RoleGate
     ) throws -> PersonChoice {
@@ -118,7 +120,7 @@ extension MemberCommand {
       case .several(let found):
         let isOne = Set(found.map { book.merges.one($0.id) }).count == 1
         if isUndo, !found.contains(where: isMeant) { throw nobody(text, [], isUndo) }
-        // Where all are one already, the book says so.
+        // If all of them are one person already, the book reports it.
         if isOne, let merged = found.first(where: { book.merges.one($0.id) != $0.id }) {
           return merged
         }
@@ -139,7 +141,7 @@ extension MemberCommand {
           : "did you mean " + RoleGate.either(nearest.map { ShownText.quoted($0.name) }) + "?")
     }
 
-    /// Why somebody who belongs to the household cannot be merged, and what to do.
+    /// The reason why a present member cannot be merged, with the remedy.
     private static func refusal(
       of present: Membership.Person, in membership: Membership, _ gate: RoleGate
     ) throws -> CommandFailure {

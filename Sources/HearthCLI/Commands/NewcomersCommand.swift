@@ -5,7 +5,7 @@ import HearthMembership
 import HearthSync
 
 extension HouseholdCommand {
-  /// Shows or sets what newcomers may read.
+  /// Shows or sets which history newcomers may read.
   struct Newcomers: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "newcomers", abstract: "Show or set what newcomers may read.",
@@ -81,9 +81,9 @@ extension HouseholdCommand {
   }
 }
 
-/// What newcomers may read, in words.
+/// The history that newcomers may read, in words.
 enum NewcomerWords {
-  /// The rule that a word names.
+  /// Returns the rule of a word.
   static func rule(_ text: String) throws -> ControlOperation.Newcomers {
     switch text.lowercased() {
     case "everything": return .full

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The commands about the node, its people and its ways to others.
+/// The commands about the node, its people and its transports.
 let nodeCommands: [any ParsableCommand.Type] = [
   InitCommand.self, HouseholdCommand.self, InviteCommand.self, JoinCommand.self,
   ApproveCommand.self, MemberCommand.self, OwnerCommand.self, DeviceCommand.self,

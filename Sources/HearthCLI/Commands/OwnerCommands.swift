@@ -6,7 +6,7 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// Who answers for the household.
+/// The owner of the household.
 struct OwnerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "owner", abstract: "Show the owner, hand the household over, accept it.",
@@ -63,7 +63,7 @@ struct OwnerCommand: AsyncParsableCommand {
     }
   }
 
-  /// Offers the household.
+  /// Offers the household to somebody.
   struct Transfer: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "transfer", abstract: "Offer the household to somebody, who must accept.",
@@ -120,7 +120,7 @@ struct OwnerCommand: AsyncParsableCommand {
     }
   }
 
-  /// Takes the household.
+  /// Accepts the household.
   struct Accept: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "accept", abstract: "Take the household that was offered to you.")
@@ -167,7 +167,7 @@ struct OwnerCommand: AsyncParsableCommand {
     }
   }
 
-  /// Takes an offer back.
+  /// Withdraws an offer.
   struct Withdraw: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "withdraw", abstract: "Take back your offer of the household.",
@@ -209,7 +209,7 @@ struct OwnerCommand: AsyncParsableCommand {
   }
 }
 
-/// The owner's recovery words, which sign what is done with the household.
+/// The owner's recovery words, which sign changes of ownership.
 private enum OwnerWords {
   static func read(_ file: String?) throws -> [UInt8] {
     let text: [UInt8]

@@ -6,13 +6,13 @@ import HearthMembership
 import HearthSync
 import Household
 
-/// The people and devices of a household, found by what people type.
+/// The people and devices of a household, found by typed text.
 struct PeopleNames: Sendable {
   let membership: Membership
-  /// The names that devices were given later, by device.
+  /// The later names of devices.
   let renamed: [DeviceID: String]
 
-  /// Those of a household.
+  /// Reads those of a household.
   static func of(_ context: HouseholdContext) async throws -> PeopleNames {
     let membership = await context.node.membership(of: context.zone.group)
     let renamed = try await context.node.read(context.zone.id) { source in
@@ -25,7 +25,7 @@ struct PeopleNames: Sendable {
     return PeopleNames(membership: membership, renamed: renamed)
   }
 
-  /// The key under which the household keeps a device's later name.
+  /// The household setting that contains a device's later name.
   static func setting(of device: DeviceID) -> String { "device-name." + device.hex }
 
   /// A device's name.
@@ -40,7 +40,7 @@ struct PeopleNames: Sendable {
     return "\(person.name)'s \(name(of: device))"
   }
 
-  /// The person meant, among those who belong to the household: by name, or by digits of the id.
+  /// Returns the member of a name or of digits of the id.
   func person(_ text: String) throws -> Membership.Person {
     let everybody = (membership.people + membership.formerPeople).map(PersonChoice.init)
     func present(_ choice: PersonChoice) -> Membership.Person? {
@@ -71,11 +71,11 @@ struct PeopleNames: Sendable {
     return typed.dropFirst(name.count).first.map { !$0.isLetter && !$0.isNumber } ?? true
   }
 
-  /// The active device meant: by name, with or without its person's, or by digits of its id.
+  /// Returns the active device of a name, with or without its person's, or of digits of its id.
   ///
-  /// - Parameter isForGood: whether the command cannot be taken back. Then only such names are
-  ///   suggested as have the typed person's name in them: whoever follows a suggestion must not end
-  ///   the device of somebody else.
+  /// - Parameter isForGood: whether the command is irreversible. If so, only names that contain the
+  ///   typed person's name are suggested, so that a user who follows a suggestion does not revoke
+  ///   somebody else's device.
   func device(_ text: String, isForGood: Bool = false) throws -> Membership.Device {
     let active = membership.devices
     let digits = text.lowercased()
@@ -108,12 +108,12 @@ struct PeopleNames: Sendable {
 }
 
 extension HouseholdContext {
-  /// What this person may do here.
+  /// Returns this person's rights here.
   func roleGate() async -> RoleGate { await node.roleGate(of: zone) }
 }
 
 extension Node {
-  /// What this person may do in a household.
+  /// Returns this person's rights in a household.
   func roleGate(of zone: ZoneState) -> RoleGate {
     let membership = membership(of: zone.group)
     return RoleGate(
@@ -141,9 +141,9 @@ enum EndingText {
 
   static let recovering = "recover with your words (`hearth recover`, into an empty --home)"
 
-  /// What whoever is out can do.
+  /// The remedy for a removed person.
   ///
-  /// - Parameter hasOthers: whether another device of the person is in, as far as is known here.
+  /// - Parameter hasOthers: whether another device of the person is known to be a member.
   static func remedy(_ ending: Ending, hasOthers: Bool) -> String {
     let words = recovering + ", or ask an owner or admin for an invitation"
     switch ending.kind {
@@ -160,9 +160,9 @@ enum EndingText {
   }
 }
 
-/// Questions before something that cannot be taken back.
+/// Questions before an irreversible action.
 enum Confirmation {
-  /// Asks on a terminal; without one, whoever wrote the command line has decided.
+  /// Asks on a terminal; without one, the command line is the decision.
   ///
   /// - Throws: a failure if the answer is not yes.
   static func ask(_ question: String, isGiven: Bool) throws {
@@ -175,28 +175,28 @@ enum Confirmation {
   }
 }
 
-/// How others learn of what was done to people.
+/// The exchange with others around an action on people.
 enum Telling {
-  /// Fetches what others did before something is decided that depends on it; being offline does
-  /// not keep anybody from deciding.
+  /// Fetches others' changes before a decision that depends on them; being offline does not prevent
+  /// the decision.
   static func first(_ node: Node) async throws {
     guard try await !node.transports().isEmpty else { return }
     _ = try await node.sync()
   }
 
-  /// Syncs, closes the node and gives the report; the words are for standard error.
+  /// Syncs and closes the node, and returns the report; remarks go to standard error.
   static func others(_ node: Node) async throws -> SyncReport {
     let report = try await node.sync()
     try await node.close()
     return report
   }
 
-  /// Whether everything this node has is where others find it.
+  /// Whether everything of this node is where others find it.
   static func hasReached(_ report: SyncReport) -> Bool {
     !report.transports.isEmpty && report.transports.allSatisfy { $0.failure == nil }
   }
 
-  /// What follows, where the others could be told or not.
+  /// The consequence of a sync that reached others or did not.
   static func words(_ report: SyncReport) -> String {
     if report.transports.isEmpty {
       return

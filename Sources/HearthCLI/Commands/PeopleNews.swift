@@ -3,14 +3,14 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// What a round of syncing brought about people: who was let in, who waits, who is out.
+/// The news about people from a sync round: joins, pending joins and removals.
 struct PeopleNews: Sendable {
-  /// Data: this node was let in.
+  /// Data: this node was approved.
   var lines: [String] = []
-  /// Remarks: what to do.
+  /// Remarks: the next steps.
   var remarks: [String] = []
 
-  /// Syncs, finishes joining where somebody has approved, and tells what concerns people.
+  /// Syncs, completes an approved join, and returns the news about people.
   static func sync(
     _ node: Node, checking check: FileCheck = .some
   ) async throws -> (SyncReport, PeopleNews) {
@@ -71,7 +71,7 @@ struct PeopleNews: Sendable {
     return (report, news)
   }
 
-  /// Remarks on the households that have not approved this device yet.
+  /// Returns remarks on the households that have not approved this device yet.
   private static func waiting(on node: Node) async throws -> [String] {
     var remarks: [String] = []
     for pending in try await node.pendingJoins() {
@@ -90,7 +90,7 @@ struct PeopleNews: Sendable {
     return remarks
   }
 
-  /// Who belongs to each household that this device is in.
+  /// Returns the members of each household of this device.
   private static func people(of node: Node) async -> [GroupID: Set<PersonID>] {
     var people: [GroupID: Set<PersonID>] = [:]
     for zone in await node.dataZones() where zone.database == .shared {
@@ -99,7 +99,7 @@ struct PeopleNews: Sendable {
     return people
   }
 
-  /// Warnings of those who have come since and whose names look like those of others.
+  /// Returns warnings about new members whose names look like those of others.
   private static func lookAlikes(
     on node: Node, since before: [GroupID: Set<PersonID>]
   ) async -> [String] {
@@ -116,12 +116,12 @@ struct PeopleNews: Sendable {
     return warnings
   }
 
-  /// Who asks to join a household, and who waits.
+  /// Returns the join requests and pending joins of a household.
   private static func comers(to zone: ZoneState, on node: Node) async throws -> [String] {
     [try await requests(to: zone, on: node), await waiting(in: zone, on: node)].compactMap { $0 }
   }
 
-  /// Who asks to join a household; nil where nobody does.
+  /// Returns the join requests of a household; nil if there are none.
   private static func requests(to zone: ZoneState, on node: Node) async throws -> String? {
     let waiting = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
     guard !waiting.isEmpty else { return nil }
@@ -133,7 +133,7 @@ struct PeopleNews: Sendable {
       + "`hearth approve`"
   }
 
-  /// Who joined and waits, for those who may let them in; nil where nobody does.
+  /// Returns the pending joins, for people who may approve them; nil if there are none.
   private static func waiting(in zone: ZoneState, on node: Node) async -> String? {
     let membership = await node.membership(of: zone.group)
     let confirmable = membership.confirmable(by: await node.device)
@@ -144,7 +144,7 @@ struct PeopleNews: Sendable {
       + "no longer valid, and waits: `hearth approve`"
   }
 
-  /// Makes a newcomer, and a reader who was given another role, one of those who do chores.
+  /// Adds a newcomer, or a reader with a new role, to the people who do chores.
   ///
   /// - Returns: whether there was anything to do.
   private static func introduce(_ node: Node) async throws -> Bool {
@@ -156,7 +156,7 @@ struct PeopleNews: Sendable {
     return isIntroduced
   }
 
-  /// Who let a device in by an approval.
+  /// The approver of a device.
   private static func admitter(of device: DeviceID, in membership: Membership) -> String? {
     guard let card = membership.device(device)?.card else { return nil }
     for entry in membership.audit().reversed() where entry.void == nil {

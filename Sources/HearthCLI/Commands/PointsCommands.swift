@@ -21,7 +21,7 @@ struct PointsCommand: AsyncParsableCommand {
     defaultSubcommand: ShowPoints.self)
 }
 
-/// A person's points as a JSON document.
+/// A person's points in a JSON document.
 private struct PointsDocument: Encodable {
   struct Sum: Encodable {
     let period, first, last: String
@@ -214,7 +214,7 @@ struct LeaderboardCommand: AsyncParsableCommand {
   private struct Document: Encodable {
     /// `week`, `month` or `all`.
     let period: String
-    /// The period's first and last day; of all time there are none.
+    /// The period's first and last day; absent for `all`.
     let first, last: String?
     let standings: [Place]
   }
@@ -223,7 +223,7 @@ struct LeaderboardCommand: AsyncParsableCommand {
     let rank, points, completions: Int
     let name: String
     let personId: String
-    /// The name with what tells it from the names of others.
+    /// The name, with a mark that distinguishes it from others' names.
     let shown: String
 
     private enum CodingKeys: String, CodingKey { case rank, points, completions, name, personId }

@@ -5,33 +5,33 @@ import HearthSync
 
 /// The person's private database in words.
 enum PrivateText {
-  /// What to do where a device does not share it.
+  /// The remedy if a device does not share it.
   static let remedy =
     "`hearth device add` on another device of yours, then `hearth join -` with that link here"
 
-  /// How the private database stands, for programs.
+  /// The state of the private database, for programs.
   struct Document: Encodable {
     let id: String
     /// `private`, as in every list of zones.
     let database: String
     let devices: Int
     let changes: UInt64
-    /// How many own changes no way has taken, of those in `changes`.
+    /// The number of own changes among `changes` that no transport has taken.
     let unsynced: Int
-    /// The same of what this device has written about devices.
+    /// The number of own membership operations that no transport has taken.
     let unsyncedMembership: Int
     let waiting: [String: Int]
-    /// Whether it goes over transports.
+    /// Whether transports carry it.
     let isShared: Bool
-    /// The own devices that ask for it.
+    /// The own devices that request it.
     let requests: [String]
-    /// How this device's time in it ended; absent while it belongs to it.
+    /// How this device's membership in it ended; absent while it is a member.
     let ended: String?
-    /// Whose private database this device was invited to and does not have yet.
+    /// The person whose private database this device was invited to and does not have yet.
     let invitedBy: String?
-    /// What has to arrive before this device has it.
+    /// The data that must arrive before this device has it.
     let waitsFor: String?
-    /// Why this device will not have it.
+    /// The reason why this device will not have it.
     let refusal: String?
 
     static func of(_ node: Node, _ statuses: [ZoneStatus]) async throws -> Document? {
@@ -100,7 +100,7 @@ enum PrivateText {
       + (waitsFor.map { ": \(Style.safe($0))" } ?? "") + "; `hearth sync` tries again"
   }
 
-  /// What to do about the private database after a round.
+  /// Returns the next steps for the private database after a round.
   static func remarks(of node: Node) async throws -> [String] {
     var remarks: [String] = []
     if let pending = try await node.privateStanding()?.pending { remarks.append(words(pending)) }
@@ -117,7 +117,7 @@ enum PrivateText {
     return remarks
   }
 
-  /// The devices that ask to share the private database.
+  /// Returns the devices that ask to share the private database.
   static func requests(to node: Node) async throws -> [WaitingJoin] {
     guard let zone = await node.privateZone, await node.ending(in: zone.group) == nil else {
       return []
@@ -125,7 +125,7 @@ enum PrivateText {
     return try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
   }
 
-  /// Which devices of this node's person share the private database.
+  /// The devices of this node's person that share the private database.
   struct Devices {
     private let person: PersonID
     private let shared: Set<DeviceID>
@@ -135,12 +135,12 @@ enum PrivateText {
       shared = Set(try await node.privateStanding()?.devices.map(\.id) ?? [])
     }
 
-    /// Whether a device shares it; nil for devices of others and for those that are out.
+    /// Whether a device shares it; nil for other people's devices and removed ones.
     func has(_ device: Membership.Device) -> Bool? {
       device.person == person && device.isActive ? shared.contains(device.id) : nil
     }
 
-    /// What to do about devices that do not.
+    /// The remedy for devices that do not.
     func hint(for devices: [Membership.Device]) -> String? {
       guard devices.contains(where: { has($0) == false }) else { return nil }
       return "a device without your private database gets it by `hearth device add` on one that "

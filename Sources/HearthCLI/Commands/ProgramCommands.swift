@@ -2,9 +2,8 @@ import ArgumentParser
 import Hearth
 import HearthSync
 
-/// The program's own facts.
+/// The program's constants.
 enum Program {
-  /// The version of this program.
   static let version = HearthVersion.text
 }
 
@@ -28,7 +27,7 @@ struct VersionCommand: ParsableCommand {
   }
 }
 
-/// Explains what commands return; `hearth help exit-codes` shows the same.
+/// Explains the exit codes; `hearth help exit-codes` shows the same.
 struct ExitCodesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "exit-codes", abstract: "Explain what a command returns.", discussion: table)

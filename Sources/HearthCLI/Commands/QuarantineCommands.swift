@@ -5,7 +5,7 @@ import HearthMembership
 import HearthSync
 import Household
 
-/// What was written without effect.
+/// Changes without effect.
 struct QuarantineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quarantine", abstract: "What was written without effect.",
@@ -32,23 +32,23 @@ struct QuarantineCommand: AsyncParsableCommand {
     let last: UInt64
     let changes: Int
     let cause: QuarantinedChanges.Cause
-    /// What they do, the first of it.
+    /// The first of their actions.
     let contents: [Content]
-    /// How many things more.
+    /// The number of further actions.
     let more: Int
 
     struct Content: Encodable {
-      /// What is done, such as `added` or `done`.
+      /// The action, such as `added` or `done`.
       let verb: String
-      /// To what: a chore's title, a setting's key, a name.
+      /// The object of the action: a chore's title, a setting's key or a name.
       let title: String
     }
   }
 
-  /// How many things are told of each, in JSON and in text.
+  /// The number of actions shown per item, in JSON and in text.
   private static let (toldCount, shownCount) = (100, 5)
 
-  /// What changes do, so that nobody takes over what he has not seen.
+  /// Returns the actions of changes, so that nobody adopts changes unseen.
   private static func contents(
     of range: QuarantinedChanges, _ context: HouseholdContext
   ) async throws -> (contents: [Item.Content], more: Int) {
@@ -91,7 +91,7 @@ struct QuarantineCommand: AsyncParsableCommand {
     return (found, items)
   }
 
-  /// What can be done about them on this device.
+  /// The next steps for them on this device.
   private static func next(_ context: HouseholdContext) async throws -> String {
     let place = Style.safe(context.zone.name)
     if await context.node.ending(in: context.zone.group) != nil {
@@ -112,7 +112,7 @@ struct QuarantineCommand: AsyncParsableCommand {
         + "device; until then they have no effect"
   }
 
-  /// Lists them.
+  /// Lists the changes.
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List them, with a number each.")
@@ -153,7 +153,7 @@ struct QuarantineCommand: AsyncParsableCommand {
     }
   }
 
-  /// Takes some over.
+  /// Adopts some of the changes.
   struct Adopt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "adopt", abstract: "Write quarantined changes again as your own.",

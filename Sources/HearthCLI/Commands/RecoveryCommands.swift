@@ -22,7 +22,7 @@ struct WordsCommand: AsyncParsableCommand {
       """,
     subcommands: [Show.self, Check.self, Rotate.self])
 
-  /// Makes and shows them.
+  /// Creates and shows the words.
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show", abstract: "Make your recovery words and show them, once.",
@@ -60,7 +60,7 @@ struct WordsCommand: AsyncParsableCommand {
     }
   }
 
-  /// Tells whether words are right.
+  /// Checks whether words are correct.
   struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check", abstract: "Tell whether the words you type are your recovery words.",
@@ -75,13 +75,13 @@ struct WordsCommand: AsyncParsableCommand {
     private struct Document: Encodable {
       struct Capsule: Encodable {
         let transport: String
-        /// What is wrong with the words' capsule there; absent where nothing is.
+        /// The fault of the words' recovery bundle at the transport; absent if there is none.
         let fault: String?
       }
       let right: Bool
-      /// Of each folder and relay that could be reached.
+      /// The recovery bundle at each folder and relay that could be reached.
       let capsules: [Capsule]
-      /// What goes over no way, so that no words bring it back.
+      /// The zones that no transport carries, so that words cannot restore them.
       let notBroughtBack: [String]
     }
 
@@ -133,7 +133,7 @@ struct WordsCommand: AsyncParsableCommand {
     }
   }
 
-  /// Replaces them.
+  /// Replaces the words.
   struct Rotate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "rotate", abstract: "Make new recovery words; the old ones open nothing more.",
@@ -175,7 +175,7 @@ struct WordsCommand: AsyncParsableCommand {
   }
 }
 
-/// How words are shown: once, and only where a person reads.
+/// Shows words once, and only to a person.
 struct WordsPrinting: ParsableArguments {
   @Flag(help: "Print the words even where no terminal shows them.")
   var force = false
@@ -184,7 +184,7 @@ struct WordsPrinting: ParsableArguments {
     let words: [String]
   }
 
-  /// Words belong on a screen, not into a file or a log by accident.
+  /// Requires a terminal: words must not reach a file or a log by accident.
   func requireScreen(isJSON: Bool) throws {
     guard force || (isatty(STDOUT_FILENO) == 1 && !isJSON) else {
       throw CommandFailure(
@@ -224,7 +224,7 @@ struct WordsPrinting: ParsableArguments {
     }
   }
 
-  /// Says what came of it, and whether it has reached the transports.
+  /// Reports the result, and whether it has reached the transports.
   static func finish(_ node: Node, _ report: SyncReport, _ words: String) async throws {
     let (transports, differ) = try await waysBack(to: node)
     let lacking = try await StrandedText.beyondWords(on: node)
@@ -237,9 +237,9 @@ struct WordsPrinting: ParsableArguments {
 }
 
 extension WordsPrinting {
-  /// What to type on a new device, whole: a relay's address ends in what nobody can guess.
+  /// The full command for a new device: a relay's address ends in a part that nobody can guess.
   ///
-  /// - Parameter differ: whether each way leads back to a part alone, so that all have to be named.
+  /// - Parameter differ: whether each transport restores only a part, so that all must be named.
   static func ways(_ transports: [TransportSetting], differ: Bool = false) -> [String] {
     guard !transports.isEmpty else {
       return [
@@ -257,9 +257,11 @@ extension WordsPrinting {
         ? ["write the relay's address beside the words, to its end: nothing else tells it"] : [])
   }
 
-  /// The ways on which words find everything, or else all, and whether these are needed together.
+  /// Returns the transports from which words restore everything, or all transports, and whether
+  /// these are needed together.
   ///
-  /// Whoever recovers has to reach every way that is named: one that leads back to all is enough.
+  /// A person who recovers must reach every transport that is named. One that restores everything
+  /// is enough.
   static func waysBack(
     to node: Node
   ) async throws -> (transports: [TransportSetting], differ: Bool) {
@@ -277,7 +279,7 @@ extension WordsPrinting {
   }
 }
 
-/// Makes a bare machine a device of a person again.
+/// Restores a person's device on a new machine.
 struct RecoverCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "recover", abstract: "Bring everything back on a new device, from your words.",

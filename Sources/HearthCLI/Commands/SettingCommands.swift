@@ -23,12 +23,12 @@ struct SettingsCommand: AsyncParsableCommand {
     defaultSubcommand: ListSettings.self)
 }
 
-/// A node with the household that its settings are read for, if one is meant.
+/// A node with the household whose settings are read, if one is selected.
 private struct SettingsContext {
   let node: Node
   let household: HouseholdContext?
 
-  /// Needs no household, unless the key or scope does.
+  /// Opens the node; it needs a household only if the key or scope does.
   static func open(
     _ common: CommonOptions, needsHousehold: Bool
   ) async throws -> SettingsContext {
@@ -42,7 +42,7 @@ private struct SettingsContext {
       node: node, household: zone.map { HouseholdContext(node: node, zone: $0) })
   }
 
-  /// The key with what holds where it is set nowhere: of a feature flag catalogues say it.
+  /// Returns the key with its default value; for a feature flag the catalogues define it.
   func known(_ key: SettingKey) async throws -> SettingKey {
     if key.name == SettingKey.householdName, let household {
       return key.withDefault(household.zone.foundingName)
@@ -51,7 +51,7 @@ private struct SettingsContext {
     return .flag(id, isOn: try await node.featureFlag(id) ?? false)
   }
 
-  /// The feature flags of followed catalogues.
+  /// Returns the feature flags of followed catalogues.
   func flags() async throws -> [SettingKey] {
     let ids = try await node.publicRecords(type: "flag", conditions: []).map(\.record.path.id)
     var keys: [SettingKey] = []
@@ -59,7 +59,7 @@ private struct SettingsContext {
     return keys
   }
 
-  /// What is set for the household and cannot be.
+  /// Returns the household's invalid settings.
   func faults() async throws -> [SettingFaultText] {
     guard let household else { return [] }
     return try await SettingFaultText.all(of: household.zone, on: node)
@@ -74,7 +74,7 @@ private struct SettingsContext {
 private struct SettingDocument: Encodable {
   let key, value, source, meaning: String
   let scopes: [String]
-  /// What is set, by scope.
+  /// The set values, by scope.
   let set: [String: String]
 
   init(_ key: SettingKey, _ values: SettingValues) {
@@ -119,7 +119,7 @@ struct GetSetting: AsyncParsableCommand {
   }
 }
 
-/// Changes or clears a setting, checked before anything is written.
+/// Changes or clears a setting, after checking it.
 private func change(
   _ common: CommonOptions, _ key: SettingKey, _ value: String?, _ scope: SettingScope
 ) async throws {
@@ -173,7 +173,7 @@ struct SetSetting: AsyncParsableCommand {
   func run() async throws {
     let key = try SettingKey.named(key)
     let words = ShownText.normal(value)
-    // The name of a day, as `household create` takes it, stands for its code.
+    // A day's name, as `household create` accepts it, means its code.
     let code = key.name == "week-start" ? Weekday.named(words)?.code : key.spelled(words)
     try await change(common, key, code ?? words, try key.scope(scope))
   }
@@ -204,7 +204,7 @@ struct ListSettings: AsyncParsableCommand {
 
   private struct Document: Encodable {
     let settings: [SettingDocument]
-    /// What is set and cannot be.
+    /// The invalid settings.
     let faults: [SettingFaultText]
   }
 

@@ -3,9 +3,9 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// How this node stands with the people of a household, for `hearth status`.
+/// This node's status with the people of a household, for `hearth status`.
 enum StandingText {
-  /// What is worth telling; nothing of it where all is well.
+  /// The facts to report; all empty in a healthy household.
   struct Document: Encodable {
     struct End: Encodable {
       /// `removed`, `revoked`, `left` or `recovered`.
@@ -22,53 +22,51 @@ enum StandingText {
     }
     /// How this device's membership ended; absent while it belongs to the household.
     let ended: End?
-    /// Keys that were handed to this device and do not open.
+    /// Keys that were delivered to this device and do not open.
     let unopenedKeys: Int
-    /// Whether there are changes that stay closed here until an owner or admin sums them up.
+    /// Whether changes stay unreadable here until an owner or admin makes a snapshot.
     let awaitsSnapshot: Bool
-    /// The names of those any one of whom can do so alone; absent where none is awaited.
+    /// The people of whom any one can do so alone; absent if no snapshot is awaited.
     ///
-    /// What two others say alike is believed as well.
+    /// The same attestation from two other people is accepted as well.
     let awaitedFrom: [String]?
-    /// Who made the snapshot that this device began from, where somebody attests something else.
+    /// The maker of the snapshot from which this device began, if others attest something else.
     let refutedSnapshotBy: String?
-    /// Who attests something else.
+    /// The people who attest something else.
     let refutedBy: [String]?
-    /// The devices that have the same changes and report other records.
+    /// The devices with the same changes and a different record digest.
     let differingDevices: [String]
-    /// Changes that count for nothing, of removed devices or beyond a role, and that nobody has
-    /// taken over.
+    /// Quarantined changes of removed devices or beyond a role, which nobody has adopted.
     let quarantined: Int
-    /// Those of them that this device wrote, where it does not belong to the household any more.
+    /// The quarantined changes that this device wrote, if it no longer belongs to the household.
     let ownQuarantined: Int
-    /// Those of them that hold more than their author's role allows.
+    /// The quarantined changes that exceed their author's role.
     let beyondRole: Int
-    /// Those of the quarantined changes that put more into a record than one device may.
+    /// The quarantined changes that exceed a device's limits in a record.
     let beyondLimit: Int
-    /// Those beyond a role that this device wrote.
+    /// The changes beyond a role that this device wrote.
     let ownBeyondRole: Int
-    /// What is set for the household and cannot be.
+    /// The household's invalid settings.
     let settingFaults: [SettingFaultText]
-    /// Those of this device's changes that no other device can have, where it does not belong to
-    /// the household any more.
+    /// The changes of this device that no other device can have, if it no longer belongs to the
+    /// household.
     let onlyHere: Int
-    /// Changes that another device says to have and that no transport gave to this one.
+    /// Changes that another device reports and no transport delivered to this one.
     let withheld: [Withheld]
-    /// Somebody who asks to join under a name that looks like those of others.
+    /// Somebody who asks to join with a name that looks like those of others.
     struct LookAlike: Encodable {
       let person: String
       let device: String
       /// The names that it looks like.
       let looksLike: [String]
     }
-    /// Who asks to join, where this person may approve.
+    /// The join requests, if this person may approve them.
     let requests: [String]
-    /// Who joined by a link and waits, as something speaks against it, where this person may
-    /// approve.
+    /// The contested joins by link that are pending, if this person may approve them.
     let waiting: [String]
-    /// Those of them whose names look like those of people who are there.
+    /// The requests with names that look like those of members.
     let lookAlikes: [LookAlike]
-    /// Who offers this person the household.
+    /// The owner who offers the household to this person.
     let offeredBy: String?
 
     init(of zone: ZoneState, on node: Node) async throws {
@@ -121,7 +119,7 @@ enum StandingText {
     }
   }
 
-  /// - Parameter kinds: of what kind this node's transports are.
+  /// - Parameter kinds: the kinds of this node's transports.
   static func lines(_ document: Document, kinds: [String]) -> [String] {
     var lines: [String] = []
     if let ended = document.ended {
@@ -173,7 +171,7 @@ enum StandingText {
     return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }
   }
 
-  /// What was written without effect and can be taken over.
+  /// The changes without effect that can be adopted.
   private static func withoutEffect(_ document: Document) -> [String] {
     var lines: [String] = []
     let own = document.ownBeyondRole
@@ -208,27 +206,28 @@ enum StandingText {
       newcomer.person, like: newcomer.looksLike, onDevice: String(newcomer.device.prefix(8)))
   }
 
-  /// Why a newcomer lacks changes that are there, and what to do.
+  /// The reason why a newcomer lacks existing changes, with the remedy.
   static func awaited(from names: [String]) -> String {
     lacking + ": " + remedyOfLacking(from: names)
   }
   static let lacking = "this device lacks changes that newcomers cannot open"
 
-  /// Whom a newcomer waits for: the people named, any one of them, or two others who say the same.
+  /// The people for whom a newcomer waits: any one of those named, or two others who attest the
+  /// same.
   static func remedyOfLacking(from names: [String]) -> String {
     let one = names.isEmpty ? "" : "\(RoleGate.either(names.map(Style.safe))), or "
     return "waiting for a snapshot from \(one)one that a second person attests; once they have "
       + "synced, run `hearth sync` here"
   }
 
-  /// That the snapshot which this device began from is contradicted.
+  /// The statement that the snapshot from which this device began is contradicted.
   static func refuted(_ maker: String, by others: [String]) -> String {
     "this device began from a snapshot by \(Style.safe(maker)), and "
       + "\(Style.safe(others.joined(separator: " and "))) attested something else: ask both, "
       + "compare with `hearth digest`, and join anew with a link from the one you believe"
   }
 
-  /// What somebody who is out wrote here in vain, and where it is.
+  /// The changes that a removed member wrote here in vain, and their location.
   static func lost(_ document: Document) -> String {
     let own = document.ownQuarantined
     let (verb, them) = own == 1 ? ("counts", "it") : ("count", "them")
@@ -244,7 +243,7 @@ enum StandingText {
       + "nothing; \(place)"
   }
 
-  /// - Parameter kinds: of what kind this node's transports are.
+  /// - Parameter kinds: the kinds of this node's transports.
   static func line(_ withheld: Document.Withheld, kinds: [String]) -> String {
     let isOne = withheld.changes == 1
     let person = Style.safe(withheld.person)
@@ -255,7 +254,7 @@ enum StandingText {
       + "\(Style.safe(withheld.witness)) has seen \(be) not here: \(ways(kinds)) \(them) back"
   }
 
-  /// What may keep changes back, with the verb.
+  /// The transports that may withhold changes, with the verb.
   private static func ways(_ kinds: [String]) -> String {
     switch (kinds.contains("folder"), kinds.contains("relay")) {
     case (true, true): "a folder or relay lags or keeps"
@@ -264,7 +263,7 @@ enum StandingText {
     }
   }
 
-  /// What other devices of a household say to have and no transport gave to this node.
+  /// Returns the changes that other devices of a household report and no transport delivered.
   static func withheld(of zone: ZoneState, on node: Node) async throws -> [Document.Withheld] {
     guard await node.ending(in: zone.group) == nil else { return [] }
     return try await node.withheld(in: zone.group).map {
@@ -273,9 +272,9 @@ enum StandingText {
     }
   }
 
-  /// A household that was asked to let this node in.
+  /// A household with a join request of this node.
   struct Pending: Encodable {
-    /// The household's name; `private` where the person's private database was asked.
+    /// The household's name; `private` for the person's private database.
     let household: String
     /// `shared` or `private`.
     let database: String
@@ -284,13 +283,14 @@ enum StandingText {
     let asked: String
     let number: String
     let folder: String
-    /// Who told that the invitation was closed; absent while it is open, as far as is known.
+    /// The person who reported that the invitation was closed; absent while it is open, as far as
+    /// is known.
     let closedBy: String?
-    /// What is told of an answer that lies there and is not proven; absent where there is none.
+    /// The text about an answer that is present and not proven; absent if there is none.
     let unproven: String?
-    /// Until when somebody can be let in by the invitation; absent where that is not known.
+    /// The time until which the invitation admits somebody; absent if unknown.
     let expires: String?
-    /// Whether nobody can be let in by the invitation any more, as far as is known.
+    /// Whether the invitation is known to admit nobody any more.
     let isOver: Bool
 
     init(_ pending: PendingJoin, now: UInt64 = Node.wallClock()) {
@@ -308,7 +308,7 @@ enum StandingText {
     }
   }
 
-  /// How a household that was asked stands to it.
+  /// The state of the request in words.
   static func words(_ pending: Pending) -> String {
     let name = Style.safe(pending.household)
     let inviter = Style.safe(pending.inviter)

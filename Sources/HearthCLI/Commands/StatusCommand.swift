@@ -4,7 +4,7 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// Who this node is and how it stands.
+/// Shows the identity and state of this node.
 struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Show who this node is and how it stands.")
@@ -19,19 +19,19 @@ struct StatusCommand: AsyncParsableCommand {
       let people: Int
       let devices: Int
       let changes: UInt64
-      /// How many own changes no way has taken, of those in `changes`.
+      /// The number of own changes among `changes` that no transport has taken.
       let unsynced: Int
-      /// The same of what this device has written about people and devices.
+      /// The number of own membership operations that no transport has taken.
       let unsyncedMembership: Int
       let waiting: [String: Int]
       let forks: [String]
       let standing: StandingText.Document
-      /// What newcomers may read: `everything` or `from-joining`.
+      /// The history that newcomers may read: `everything` or `from-joining`.
       let newcomers: String
       let warning: String?
-      /// The numbers of the transports over which it goes.
+      /// The numbers of the transports that carry it.
       let transports: [Int]
-      /// Whether it goes over none of the ways that there are.
+      /// Whether none of the existing transports carries it.
       let isStranded: Bool
     }
     struct Transport: Encodable {
@@ -42,7 +42,8 @@ struct StatusCommand: AsyncParsableCommand {
       let unpublishedSegments: Int?
       let failure: String?
       let problem: String?
-      /// When it was last seen to be set back to an older state; absent if not within a week.
+      /// The time at which it was last seen rolled back to an older state; absent if not within a
+      /// week.
       let setBack: String?
     }
     let home: String
@@ -72,7 +73,7 @@ struct StatusCommand: AsyncParsableCommand {
     var households: [Document.Household] = []
     for status in statuses where status.zone.kind == .data && status.zone.database == .shared {
       let membership = await node.membership(of: status.zone.group)
-      // Membership operations of the same group are part of how the household stands.
+      // Membership operations of the same group are part of the household's status.
       let group = statuses.filter { $0.zone.group == status.zone.group }
       var waiting: [String: Int] = [:]
       for item in group.flatMap(\.waiting) {
@@ -147,7 +148,7 @@ struct StatusCommand: AsyncParsableCommand {
       if household.newcomers != NewcomerWords.word(.full) {
         Output.print("           \(NewcomerWords.words(.fromJoin))")
       }
-      // What waits on a device that is out never comes.
+      // Pending segments of a removed device never become readable.
       let waiting = household.standing.ended == nil ? household.waiting : [:]
       for (reason, count) in waiting.sorted(by: { $0.key < $1.key }) {
         let words = PendingReason(rawValue: reason).map(Words.reason) ?? reason
@@ -221,13 +222,13 @@ struct StatusCommand: AsyncParsableCommand {
   }
 }
 
-/// What no way has taken, in words.
+/// The changes that no transport has taken, in words.
 enum UnsyncedText {
   /// - Parameters:
-  ///   - changes: how many changes of records.
-  ///   - membership: how many about people and devices, which are not among the changes of a
-  ///     household that are counted elsewhere.
-  ///   - isOver: whether the device is out.
+  ///   - changes: the number of record changes.
+  ///   - membership: the number of membership operations, which a household's change count
+  ///     excludes.
+  ///   - isOver: whether the device is removed.
   static func words(_ changes: Int, membership: Int, isOver: Bool) -> String {
     let when = isOver ? "never synced" : "not synced yet"
     let about = Words.count(membership, "change") + " about people and devices"

@@ -3,22 +3,23 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// What goes over none of a node's ways, in words: nobody else gets it, and no words bring it back.
+/// Zones that none of a node's transports carries: nobody else gets them, and words cannot restore
+/// them.
 enum StrandedText {
-  /// What to do where there is no way at all.
+  /// The remedy if there is no transport at all.
   static let addWay = "`hearth transport add relay ADDRESS`, or `add folder PATH`"
 
-  /// Something that goes over no way.
+  /// A zone that no transport carries.
   struct Item {
-    /// As it stands in a sentence, safe to print.
+    /// The name within a sentence, safe to print.
     let name: String
-    /// What lets a way carry it.
+    /// The command that makes a transport carry it.
     let remedy: String
     let zone: ZoneState
 
     /// - Parameters:
-    ///   - transports: the ways that there are.
-    ///   - zones: those of the node; one whose name another has is called by its id.
+    ///   - transports: the existing transports.
+    ///   - zones: the node's zones; one of several with the same name is identified by its id.
     init(_ zone: ZoneState, _ transports: [TransportSetting], among zones: [ZoneState]) {
       self.zone = zone
       let isShared = zone.database == .shared
@@ -34,13 +35,13 @@ enum StrandedText {
     }
   }
 
-  /// What goes over none of the ways, though it is to be exchanged with others.
+  /// Returns the zones that are to be exchanged with others and that no transport carries.
   static func items(on node: Node) async throws -> [Item] {
     let (transports, zones) = (try await node.transports(), await node.dataZones())
     return try await node.stranded().map { Item($0, transports, among: zones) }
   }
 
-  /// What to say where the ways were changed.
+  /// Returns the warnings after a change of transports.
   static func warnings(on node: Node) async throws -> [String] {
     let (transports, zones) = (try await node.transports(), await node.dataZones())
     guard !transports.isEmpty else {
@@ -59,7 +60,7 @@ enum StrandedText {
     }
   }
 
-  /// What recovery words do not bring back, as nothing of it lies anywhere.
+  /// Returns the zones that recovery words cannot restore, because no transport has any of them.
   static func beyondWords(on node: Node) async throws -> [String] {
     try await items(on: node).map {
       "the words do NOT bring back \($0.name): it is carried by none of your transports; "
@@ -67,7 +68,7 @@ enum StrandedText {
     }
   }
 
-  /// What waits in vain, for whoever syncs.
+  /// Returns the warnings about zones with changes that no transport takes, for a sync.
   static func unsynced(on node: Node) async throws -> [String] {
     let stranded = try await items(on: node)
     guard !stranded.isEmpty else { return [] }

@@ -7,7 +7,7 @@ import HearthCRDT
 import HearthSync
 import Synchronization
 
-/// Exchanges news with every transport.
+/// Syncs with every transport.
 struct SyncCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync", abstract: "Exchange what is new with the others.",
@@ -56,7 +56,7 @@ struct SyncCommand: AsyncParsableCommand {
   }
 }
 
-/// The words for what came of a round.
+/// The text of a sync round's result.
 enum SyncText {
   struct Document: Encodable {
     struct Problem: Encodable {
@@ -70,13 +70,13 @@ enum SyncText {
       let received: Int
       let published: Int
       let publishedBytes: Int
-      /// How many damaged files were put right.
+      /// The number of repaired files.
       let restored: Int
-      /// Which, the first of them.
+      /// The names of the first of them.
       let mended: [String]
-      /// How many damaged files were found and stay damaged.
+      /// The number of damaged files that stay damaged.
       let unmended: Int
-      /// Whether it was seen to be set back to an older state.
+      /// Whether it was seen rolled back to an older state.
       let setBack: Bool
       let waiting: Int
       let failure: String?
@@ -85,7 +85,7 @@ enum SyncText {
     let transports: [Item]
     let received: Int
     let published: Int
-    /// The catalogues that were looked at; left out where none was.
+    /// The checked catalogues; absent if none was checked.
     let catalogues: [PublicText.Followed]?
 
     init(_ report: SyncReport, catalogues: [CatalogueRefresh] = []) {
@@ -107,14 +107,14 @@ enum SyncText {
     }
   }
 
-  /// What came of looking for newer catalogues.
+  /// The result of a check for newer catalogues.
   struct Catalogues {
     var refreshed: [CatalogueRefresh] = []
     var news: [String] = []
     var warnings: [String] = []
   }
 
-  /// Looks for newer catalogues; whatever goes wrong with them is a warning.
+  /// Checks for newer catalogues; every failure is a warning.
   static func refresh(_ node: Node) async -> Catalogues {
     var result = Catalogues()
     do {
@@ -147,10 +147,10 @@ enum SyncText {
     return "\(report.setting): " + parts.joined(separator: ", ")
   }
 
-  /// How many things that were put right, or that cannot be used, are named of a transport.
+  /// The most repairs or problems that are listed for a transport.
   private static let namedCount = 20
 
-  /// What was put right on a transport, a line each.
+  /// The repairs on a transport, one line each.
   static func mended(_ report: TransportReport) -> [String] {
     let named = report.mended.prefix(namedCount)
     let rest = report.restored - named.count
@@ -158,11 +158,12 @@ enum SyncText {
       + (rest > 0 ? ["  and \(rest) more"] : [])
   }
 
-  /// Tells of failures and problems on standard error, and ends with their exit code.
+  /// Reports failures and problems on standard error, and ends with their exit code.
   ///
   /// - Parameters:
-  ///   - isQuiet: leaves out what does not change the exit code.
-  ///   - isWhole: whether every file was looked at, so that damage that stays changes it too.
+  ///   - isQuiet: omits reports that do not change the exit code.
+  ///   - isWhole: whether every file was checked, so that remaining damage also changes the exit
+  ///     code.
   static func check(_ report: SyncReport, isQuiet: Bool, isWhole: Bool = false) throws {
     tellProblems(report, isQuiet: isQuiet)
     if report.transports.contains(where: { $0.failure != nil }) {
@@ -201,7 +202,7 @@ enum SyncText {
 private struct Watching {
   let options: CommonOptions
 
-  /// What a round left behind.
+  /// The result of a round.
   private struct Round {
     let source: NewsSource
     let report: SyncReport
@@ -216,7 +217,7 @@ private struct Watching {
   }
 
   private static let pauseAfterLockMilliseconds = 1_000
-  /// How long catalogues are taken for new: they change rarely, and rounds are many.
+  /// How long catalogues count as fresh: they change rarely, and rounds are frequent.
   private static let catalogueMilliseconds: UInt64 = 3_600_000
 
   func run() async throws {
@@ -254,7 +255,7 @@ private struct Watching {
     Output.note("stopped")
   }
 
-  /// Opens the node, syncs and closes it, so that other commands can work in between.
+  /// Opens the node, syncs and closes it, so that other commands can run in between.
   private func round(refreshing: Bool) async throws -> Round {
     let node = try await options.open()
     let (report, news) = try await PeopleNews.sync(node)
@@ -271,14 +272,14 @@ private struct Watching {
     return source
   }
 
-  /// Says what concerns people; what stays is told once.
+  /// Reports news about people; a repeated remark is printed once.
   private func tell(_ news: PeopleNews, _ lastRemarks: inout [String]) {
     if !options.json { for line in news.lines { Output.print(line) } }
     for remark in news.remarks where !lastRemarks.contains(remark) { Output.note(remark) }
     lastRemarks = news.remarks
   }
 
-  /// Says which ways can be reached again that could not.
+  /// Reports the transports that can be reached again.
   private func tellReturns(_ report: SyncReport, _ away: inout Set<String>) {
     for transport in report.transports where away.contains(transport.setting) {
       guard transport.failure == nil else { continue }
@@ -287,7 +288,7 @@ private struct Watching {
     away = Set(report.transports.filter { $0.failure != nil }.map(\.setting))
   }
 
-  /// Says what changed; a problem that stays is told once.
+  /// Reports changes; a persistent problem is printed once.
   private func tell(_ report: SyncReport, _ lastWords: inout String) {
     let problems = report.transports.flatMap { transport in
       [transport.failure ?? ""] + transport.problems.map { $0.place + $0.fault }
@@ -317,7 +318,7 @@ private struct Watching {
   }
 }
 
-/// SIGINT and SIGTERM as a wish to stop: the first is obeyed in order, the second at once.
+/// SIGINT and SIGTERM as requests to stop: the first one stops in order, the second at once.
 final class StopSignals {
   private let state = StopState()
   private let sources: [any DispatchSourceSignal]
@@ -337,7 +338,7 @@ final class StopSignals {
 
   var isStopped: Bool { state.isStopped }
 
-  /// Sets what else to do when the wish comes; done now if it came already.
+  /// Sets an additional action for the request; it runs now if the request came already.
   func onStop(_ action: @escaping @Sendable () -> Void) {
     state.set(action)
   }
@@ -353,7 +354,7 @@ private final class StopState: Sendable {
 
   var isStopped: Bool { lock.withLock { $0.isStopped } }
 
-  /// - Returns: whether the wish had come before.
+  /// - Returns: whether a request had come before.
   func stop() -> Bool {
     let (before, action) = lock.withLock { value in
       defer { value.isStopped = true }

@@ -4,7 +4,7 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// What goes over a way, as options.
+/// The scope of a transport, as options.
 struct CargoOptions: ParsableArguments {
   @Option(
     name: .long, help: "A household that goes over it; repeat it for more. Others do not.")
@@ -13,9 +13,9 @@ struct CargoOptions: ParsableArguments {
   @Flag(name: .customLong("private"), help: "Let your private database go over it.")
   var privateDatabase = false
 
-  /// What was named; nil where nothing was, which is everything.
+  /// Returns the given scope; nil if none was given, which means everything.
   ///
-  /// `--household NAME`, which every command has, says the same as `--only NAME`.
+  /// `--household NAME`, which every command has, is the same as `--only NAME`.
   func cargo(_ options: CommonOptions, on node: Node) async throws -> TransportCargo? {
     let names = only + [options.household].compactMap(\.self)
     guard !names.isEmpty || privateDatabase else { return nil }
@@ -24,20 +24,20 @@ struct CargoOptions: ParsableArguments {
       privateDatabase: privateDatabase)
   }
 
-  /// The households of some names.
+  /// Returns the households of some names.
   static func groups(named names: [String], on node: Node) async throws -> [GroupID] {
     let households = await node.dataZones().filter { $0.database == .shared }
     return try names.map { try HouseholdNames.zone($0, among: households).group }
   }
 }
 
-/// What goes over a way, in words and for programs.
+/// The scope of a transport, in words and for programs.
 struct CargoText: Encodable {
-  /// Whether everything does, also what comes later.
+  /// Whether the transport carries everything, including future zones.
   let isEverything: Bool
-  /// The names of the households that do.
+  /// The names of the households that it carries.
   let households: [String]
-  /// Whether the private database does.
+  /// Whether it carries the private database.
   let privateDatabase: Bool
 
   private enum CodingKeys: String, CodingKey {
@@ -53,7 +53,7 @@ struct CargoText: Encodable {
     privateDatabase = setting.cargo?.privateDatabase ?? true
   }
 
-  /// For a line of text.
+  /// The scope in one line.
   var words: String {
     if isEverything { return "everything" }
     let names = households.map { Style.safe($0) } + (privateDatabase ? ["private"] : [])
@@ -62,7 +62,7 @@ struct CargoText: Encodable {
 }
 
 extension TransportCommand {
-  /// Sets what goes over a way.
+  /// Sets the scope of a transport.
   struct Carry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "carry", abstract: "Choose which households go over a way.",
@@ -90,7 +90,7 @@ extension TransportCommand {
     @OptionGroup var cargo: CargoOptions
     @OptionGroup var options: CommonOptions
 
-    /// Whether all that goes over it is named, and not what is added.
+    /// Whether the options replace the whole scope, and do not extend it.
     private func setsAll() throws -> Bool {
       let names = !cargo.only.isEmpty || options.household != nil
       let isMixed =

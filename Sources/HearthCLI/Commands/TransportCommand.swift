@@ -3,20 +3,20 @@ import Hearth
 import HearthMembership
 import HearthSync
 
-/// The ways by which this node reaches others.
+/// The transports of this node.
 struct TransportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "transport", abstract: "Choose the ways by which this node reaches others.",
     subcommands: [Add.self, List.self, Carry.self, Repair.self, Remove.self])
 
-  /// Adds a way.
+  /// Adds a transport.
   struct Add: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "add", abstract: "Add a way to others.",
       subcommands: [Folder.self, Relay.self])
   }
 
-  /// Adds a folder that something else carries between devices.
+  /// Adds a folder that another program syncs between devices.
   struct Folder: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "folder", abstract: "Add a shared folder.",
@@ -71,7 +71,7 @@ struct TransportCommand: AsyncParsableCommand {
     }
   }
 
-  /// Tells of a way that was added, and closes the node.
+  /// Reports an added transport, and closes the node.
   static func tell(
     _ setting: TransportSetting, _ options: CommonOptions, _ node: Node
   ) async throws {
@@ -89,12 +89,12 @@ struct TransportCommand: AsyncParsableCommand {
         : "next: `hearth sync`, or `hearth invite` to let somebody join")
   }
 
-  /// A way as programs read it, without its token.
+  /// A transport for programs, without its token.
   struct Item: Encodable {
     let number: Int
     let kind: String
     let path: String
-    /// What goes over it.
+    /// The scope.
     let cargo: CargoText
 
     init(_ setting: TransportSetting, on node: Node) async {
@@ -105,7 +105,7 @@ struct TransportCommand: AsyncParsableCommand {
     }
   }
 
-  /// Lists the ways.
+  /// Lists the transports.
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List the ways to others.")
@@ -135,7 +135,7 @@ struct TransportCommand: AsyncParsableCommand {
     }
   }
 
-  /// Forgets a way; what it holds stays where it is.
+  /// Removes a transport; its stored files stay in place.
   struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove", abstract: "Forget a way to others.",

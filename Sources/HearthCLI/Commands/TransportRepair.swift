@@ -4,7 +4,7 @@ import HearthRelayProtocol
 import HearthSync
 
 extension TransportCommand {
-  /// Puts right what somebody has spoilt at a relay.
+  /// Repairs damage that somebody caused at a relay.
   struct Repair: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "repair", abstract: "Put a household's mailboxes at a relay right.",

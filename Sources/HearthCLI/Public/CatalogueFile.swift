@@ -2,16 +2,16 @@ import Foundation
 import HearthRelayProtocol
 import HearthSync
 
-/// A catalogue as a file that people write; `docs/reference/catalogue.md` says what is in it.
+/// A catalogue as a file that people write; `docs/reference/catalogue.md` describes its content.
 struct CatalogueFile {
-  /// The longest file.
+  /// The greatest file size.
   static let maximumBytes = 4 << 20
-  /// Which list holds records of which type.
+  /// The record type of each list.
   static let types = [
     "challenges": "challenge", "choreTemplates": "chore-template", "featureFlags": "flag",
     "appConfiguration": "configuration",
   ]
-  /// What is read and not looked for.
+  /// The fields that are read and not indexed.
   private static let unindexed: Set<String> = [
     "id", "title", "description", "steps", "materials", "createdAt", "updatedAt",
   ]
@@ -20,11 +20,12 @@ struct CatalogueFile {
   let name: String
   /// The version that the file claims.
   let version: UInt64
-  /// Everything that is offered.
+  /// Every record of the catalogue.
   let records: [PublicRecord]
 
   /// Reads a file.
-  /// - Throws: `CommandFailure` for what is no catalogue, `SyncError` for what is beyond a limit.
+  ///
+  /// - Throws: `CommandFailure` for a file that is not a catalogue, `SyncError` beyond a limit.
   init(path: String) throws {
     guard let handle = FileHandle(forReadingAtPath: path) else {
       throw CommandFailure(.failed, "the file \(path) cannot be read")
@@ -45,7 +46,7 @@ struct CatalogueFile {
     try self.init(document, path: path)
   }
 
-  /// Takes a document.
+  /// Reads a document.
   init(_ document: JSONValue, path: String) throws {
     func refuse(_ words: String) -> CommandFailure {
       CommandFailure(
@@ -80,7 +81,7 @@ struct CatalogueFile {
     self.records = records
   }
 
-  /// The fields by which an item is looked for: its words, numbers and yes or no.
+  /// The indexed fields of an item: its texts, numbers and booleans.
   private static func fields(of item: JSONValue) -> [PublicField] {
     guard case .object(let parts) = item else { return [] }
     return parts.flatMap { key, value -> [PublicField] in
@@ -98,10 +99,11 @@ struct CatalogueFile {
   }
 }
 
-/// What people write after `--where`.
+/// The values of `--where`.
 enum ConditionWords {
-  /// Reads `field=value`: yes, no, a number, a range such as 10..30, or a word; in double quotes
-  /// it is a word whatever it looks like.
+  /// Reads `field=value`: yes, no, a number, a range such as 10..30, or a word.
+  ///
+  /// A value in double quotes is always a word.
   ///
   /// - Throws: a usage failure that shows the forms.
   static func condition(_ text: String) throws -> PublicCondition {

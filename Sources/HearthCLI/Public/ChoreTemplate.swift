@@ -1,4 +1,4 @@
-/// What a chore template says; what it leaves out is as if nobody said it.
+/// A chore template; a missing field has no effect.
 struct ChoreTemplate: Sendable {
   /// The type of its records.
   static let type = "chore-template"
@@ -14,7 +14,7 @@ struct ChoreTemplate: Sendable {
 
   init() {}
 
-  /// Takes the item of a catalogue.
+  /// Reads the item of a catalogue.
   init(_ item: JSONValue) {
     title = item["title"]?.text ?? ""
     points = item["points"]?.int.map(String.init) ?? "0"
@@ -29,7 +29,7 @@ struct ChoreTemplate: Sendable {
     at = item["at"]?.text
   }
 
-  /// When the chore is due: as was typed, and where nothing was typed about repeating, as here.
+  /// Returns the due options: as typed, or from the template if nothing about repetition was typed.
   func time(_ typed: ChoreTimeOptions) -> ChoreTimeOptions {
     guard typed.every == nil, typed.dayOfMonth == nil, !typed.afterCompletion else { return typed }
     var time = typed
@@ -37,7 +37,7 @@ struct ChoreTemplate: Sendable {
     time.dayOfMonth = dayOfMonth
     time.afterCompletion = isAfterCompletion
     time.at = typed.at ?? at
-    // A time without a rule is of one day.
+    // A time without a rule applies to one day.
     if every == nil, dayOfMonth == nil, at != nil { time.due = typed.due ?? "today" }
     return time
   }

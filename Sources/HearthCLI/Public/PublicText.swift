@@ -2,9 +2,9 @@ import Hearth
 import HearthRelayProtocol
 import HearthSync
 
-/// Catalogues and their records in words and in JSON.
+/// The text of catalogues and their records, in words and in JSON.
 enum PublicText {
-  /// A record as programs read it.
+  /// A record for programs.
   struct Item: Encodable {
     let catalogue: String
     let publisher: String
@@ -30,7 +30,7 @@ enum PublicText {
     }
   }
 
-  /// A followed catalogue as programs read it.
+  /// A followed catalogue for programs.
   struct Followed: Encodable {
     let name: String
     let publisher: String
@@ -55,18 +55,18 @@ enum PublicText {
     }
   }
 
-  /// The item itself; a text where it is no JSON that can be read.
+  /// The item itself; a text if it is not readable JSON.
   static func body(of record: PublicRecord) -> JSONValue {
     (try? JSONValue(parsing: record.body)) ?? .text(record.body)
   }
 
-  /// What a record is called: its title, else what it is about, else nothing.
+  /// The title of a record, else its subject, else nothing.
   static func title(of record: PublicRecord) -> String {
     let body = body(of: record)
     return body["title"]?.text ?? body["description"]?.text ?? ""
   }
 
-  /// One record, a line for each of its keys.
+  /// One record, one line per key.
   static func lines(_ found: FoundRecord) -> [String] {
     guard case .object(let parts) = body(of: found.record) else {
       return [Style.safe(found.record.body)]
@@ -83,7 +83,7 @@ enum PublicText {
     return lines
   }
 
-  /// How long ago a moment was, in one unit.
+  /// The age of a moment, in one unit.
   static func age(of moment: UInt64, now: UInt64) -> String {
     guard moment <= now else { return "in the future" }
     let minutes = (now - moment) / 60_000
@@ -97,7 +97,7 @@ enum PublicText {
     return "long ago"
   }
 
-  /// What came of a round of refreshing, and what went wrong with it, a line each.
+  /// The results and failures of a round of refreshing, one line each.
   static func lines(_ refreshed: [CatalogueRefresh]) -> (news: [String], warnings: [String]) {
     var news: [String] = []
     var warnings: [String] = []

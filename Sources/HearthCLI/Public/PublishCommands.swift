@@ -95,7 +95,7 @@ struct PublisherCommand: AsyncParsableCommand {
     Output.print("publisher \(fingerprint)")
   }
 
-  /// Makes a key.
+  /// Creates a key.
   struct New: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "new", abstract: "Make a publisher's key for this node.",
@@ -152,7 +152,7 @@ struct PublisherCommand: AsyncParsableCommand {
     }
   }
 
-  /// Takes a saved key over.
+  /// Imports a saved key.
   struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "import", abstract: "Take over a saved key.",

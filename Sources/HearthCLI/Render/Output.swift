@@ -2,16 +2,16 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Where a command's words go: data to standard output, everything else to standard error.
+/// The output of commands: data to standard output, everything else to standard error.
 ///
-/// A write to standard output that failed is kept, and ends the command as a failure: what somebody
-/// believes to have saved must be there. A reader that went away (`hearth list | head`) wants no
-/// more, which is no failure.
+/// A failed write to standard output is remembered, and ends the command as a failure: data that a
+/// user believes to be saved must exist. A reader that closed the pipe (`hearth list | head`) wants
+/// no more, which is no failure.
 enum Output {
-  /// The system's number for the first write to standard output that failed; 0 if none did.
+  /// The system's error number of the first failed write to standard output; 0 if none failed.
   private static let fault = Mutex<Int32>(0)
 
-  /// Fails where something that was to be printed on standard output could not be.
+  /// Fails if a write to standard output failed.
   ///
   /// - Throws: `CommandFailure` with the system's reason.
   static func requireWritten() throws {
@@ -25,19 +25,20 @@ enum Output {
 
   /// Prints a line of data.
   ///
-  /// What others wrote is made visible where it is put into words. Whatever was not is so here: no
-  /// control character goes out but line ends, tabs and this program's own emphasis.
+  /// Text of others is made visible where it is put into words; any other text is made visible
+  /// here. The only control characters in the output are line ends, tabs and this program's own
+  /// emphasis.
   static func print(_ text: String) {
     write(VisibleText.guarded(text) + "\n", to: STDOUT_FILENO)
   }
 
-  /// Prints a remark that is no data: what was done, what to do next.
+  /// Prints a remark, which is not data: the result, or the next step.
   static func note(_ text: String) {
     write(VisibleText.guarded(text) + "\n", to: STDERR_FILENO)
   }
 
-  /// Prints data of a format of its own as it is to files and programs; on a terminal it is shown
-  /// like other text.
+  /// Prints data of another format unchanged to files and programs; a terminal shows it like other
+  /// text.
   static func data(_ text: String) {
     let isShown = isatty(STDOUT_FILENO) == 1
     write(
@@ -46,8 +47,8 @@ enum Output {
 
   /// Prints one JSON document; `schema` is added to its top level.
   ///
-  /// Keys are sorted, so equal values give equal bytes. The value must encode as an object. What
-  /// does not show itself is escaped, see ``VisibleText``.
+  /// Keys are sorted, so equal values give equal bytes. The value must encode as an object. Hidden
+  /// characters are escaped; see ``VisibleText``.
   static func json(_ value: some Encodable) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
@@ -55,7 +56,7 @@ enum Output {
     write(VisibleText.escapingJSON(text) + "\n", to: STDOUT_FILENO)
   }
 
-  /// Prints one JSON document in one line, for commands that go on; it brings its own `schema`.
+  /// Prints one JSON document in one line, for long-running commands; it contains its own `schema`.
   static func jsonLine(_ value: some Encodable, to descriptor: Int32 = STDOUT_FILENO) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -63,10 +64,10 @@ enum Output {
     write(VisibleText.escapingJSON(text) + "\n", to: descriptor)
   }
 
-  /// Columns of the terminal on standard output; 0 where it is none.
+  /// Columns of the terminal on standard output; 0 without a terminal.
   static var width: Int { width(of: STDOUT_FILENO) }
 
-  /// Columns of the terminal behind a descriptor; 0 where it is none.
+  /// Columns of the terminal behind a descriptor; 0 without a terminal.
   static func width(of descriptor: Int32) -> Int {
     var size = winsize()
     let isTerminal = isatty(descriptor) == 1
@@ -76,8 +77,8 @@ enum Output {
       reported: isKnown ? Int(size.ws_col) : 0)
   }
 
-  /// The width to fill: none off a terminal, else what `COLUMNS` says, else what the terminal
-  /// reports, else 80.
+  /// The width to fill: unlimited without a terminal, else `COLUMNS`, else the terminal's width,
+  /// else 80.
   static func width(isTerminal: Bool, columns: String?, reported: Int) -> Int {
     guard isTerminal else { return 0 }
     if let columns = columns.flatMap({ Int($0) }), columns > 0 { return columns }
@@ -88,7 +89,7 @@ enum Output {
     ProgressLine.withdrawn { put(text, to: descriptor) }
   }
 
-  /// Writes as it is, without regard to the line of progress.
+  /// Writes the text as it is, without regard to the progress line.
   static func put(_ text: String, to descriptor: Int32) {
     let bytes = Array(text.utf8)
     var offset = 0
@@ -108,7 +109,7 @@ enum Output {
     }
   }
 
-  /// A value with the version of the documents' form beside its own keys.
+  /// A value with the version of the document format beside its own keys.
   private struct Document<Content: Encodable>: Encodable {
     let content: Content
 

@@ -4,22 +4,23 @@ import Glibc
 import HearthSync
 import Synchronization
 
-/// What the line of progress shows when: drawn late, seldom, and over itself.
+/// The content of the progress line over time: it appears late, redraws rarely, and overwrites
+/// itself.
 ///
-/// A value without a clock and a terminal; gives the text to write.
+/// A value without a clock and a terminal, which returns the text to write.
 struct ProgressScreen: Sendable {
-  /// How long a transfer takes before anything is said of it.
+  /// The duration of a transfer before the line appears.
   static let patienceMilliseconds: UInt64 = 500
-  /// How long a line stands at least before it is drawn anew.
+  /// The least time between two drawings of the line.
   static let paceMilliseconds: UInt64 = 100
 
   private var latest: TransferProgress?
   private var beganMilliseconds: UInt64 = 0
   private var drawnMilliseconds: UInt64?
-  /// Columns that are covered now.
+  /// The columns that are covered now.
   private var shownColumns = 0
 
-  /// Takes note of how far it has got; nil where it is over.
+  /// Records the progress; nil at the end of a transfer.
   ///
   /// - Returns: whether a transfer begins with it.
   mutating func note(_ progress: TransferProgress?, atMilliseconds now: UInt64) -> Bool {
@@ -32,12 +33,12 @@ struct ProgressScreen: Sendable {
     return begins
   }
 
-  /// What to write now to show what is known; nil where nothing is to be shown, or not yet again.
+  /// Returns the text that shows the progress; nil if there is nothing to show, or not yet again.
   mutating func draw(atMilliseconds now: UInt64, columns: Int) -> String? {
     guard let latest, now >= beganMilliseconds + ProgressScreen.patienceMilliseconds,
       now >= (drawnMilliseconds ?? 0) + ProgressScreen.paceMilliseconds
     else { return nil }
-    // The last column stays free: some terminals begin a line there.
+    // The last column stays free: some terminals begin a new line there.
     let line = Table.shorten(ProgressScreen.words(latest), to: max(0, columns - 1))
     let width = Table.columns(line)
     let text = "\r" + line + String(repeating: " ", count: max(0, shownColumns - width))
@@ -46,9 +47,9 @@ struct ProgressScreen: Sendable {
     return text
   }
 
-  /// What to write to take the line away; nil where none stands.
+  /// Returns the text that erases the line; nil if there is none.
   ///
-  /// The next drawing is at once.
+  /// The next drawing is immediate.
   mutating func erase() -> String? {
     guard shownColumns > 0 else { return nil }
     defer {
@@ -58,11 +59,11 @@ struct ProgressScreen: Sendable {
     return "\r" + String(repeating: " ", count: shownColumns) + "\r"
   }
 
-  /// How far a transfer has got, in words.
+  /// The progress of a transfer in words.
   static func words(_ progress: TransferProgress) -> String {
     let way = progress.direction == .receiving ? ("receiving", "from") : ("sending", "to")
     let megabytes = megabytes(progress.bytes)
-    // Whoever is told less than comes is not told a sum.
+    // Without a sufficient expected size, no total is shown.
     let bytes =
       progress.expectedBytes >= progress.bytes && progress.expectedBytes > 0
       ? "\(megabytes) of \(self.megabytes(progress.expectedBytes)) MB" : "\(megabytes) MB"
@@ -79,20 +80,19 @@ struct ProgressScreen: Sendable {
   }
 }
 
-/// The one line on a terminal's standard error that says how far a long transfer has got.
+/// The one line on a terminal's standard error that shows the progress of a long transfer.
 ///
-/// There is none where standard error is no terminal or the command gives JSON. Whatever else is
-/// printed takes it away first. It has no colours and needs no control codes but the return to the
-/// line's begin.
+/// There is none if standard error is not a terminal or the command prints JSON. All other output
+/// erases it first. It has no colours and needs no control code except the carriage return.
 enum ProgressLine {
   private static let screen = Mutex(ProgressScreen())
 
-  /// Whether there is somebody to see it.
+  /// Whether standard error is a terminal.
   static var isShown: Bool { isatty(STDERR_FILENO) == 1 }
 
   private static var now: UInt64 { DispatchTime.now().uptimeNanoseconds / 1_000_000 }
 
-  /// Shows how far a transfer has got, once it takes long; takes the line away at its end.
+  /// Shows the progress of a transfer once it takes long, and erases the line at its end.
   @Sendable static func tell(_ progress: TransferProgress?) {
     let begins = screen.withLock { screen in
       let begins = screen.note(progress, atMilliseconds: now)
@@ -100,14 +100,14 @@ enum ProgressLine {
       return begins
     }
     guard begins else { return }
-    // Also where nothing moves from then on.
+    // This applies even if no progress follows.
     let wait = Int(ProgressScreen.patienceMilliseconds)
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(wait)) {
       screen.withLock { draw(&$0) }
     }
   }
 
-  /// Writes something else while the line is away.
+  /// Writes other text while the line is erased.
   static func withdrawn(_ write: () -> Void) {
     screen.withLock { screen in
       put(screen.erase())

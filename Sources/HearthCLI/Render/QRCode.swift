@@ -1,18 +1,20 @@
 import CQREncode
 
-/// A QR code (ISO/IEC 18004): a square of dark and light modules that holds some text.
+/// A QR code (ISO/IEC 18004): a square of dark and light modules that contains some text.
 ///
-/// Made by libqrencode in byte mode with error correction L, the smallest code there is: a screen
-/// is not smudged, and a smaller code fits more terminals and is read from farther away.
+/// libqrencode makes it in byte mode with error correction L, the smallest possible code. A screen
+/// is not smudged, and a smaller code fits more terminals and is readable from farther away.
 struct QRCode: Equatable {
-  /// The most bytes that one code holds: version 40 with level L.
+  /// The most bytes of one code: version 40 with level L.
   static let maximumBytes = 2953
 
-  /// Modules in a row and rows, without the quiet zone: 21 to 177, four more with each version.
+  /// The number of modules per row and of rows, without the quiet zone: 21 to 177, four more with
+  /// each version.
   let side: Int
   private let modules: [Bool]
 
   /// Encodes a text.
+  ///
   /// - Throws: `CommandFailure` when the text is empty or longer than ``maximumBytes``.
   init(text: String) throws {
     let bytes = Array(text.utf8)
@@ -38,7 +40,7 @@ struct QRCode: Equatable {
     modules = (0..<(side * side)).map { data[$0] & 1 == 1 }
   }
 
-  /// Whether a module is dark; everything outside of the code is light.
+  /// Whether a module is dark; everything outside the code is light.
   func isDark(row: Int, column: Int) -> Bool {
     guard 0..<side ~= row, 0..<side ~= column else { return false }
     return modules[row * side + column]

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// When output is coloured.
+/// The condition for coloured output.
 enum ColorChoice: String, CaseIterable, ExpressibleByArgument, Sendable {
   /// On a terminal.
   case auto
@@ -11,7 +11,7 @@ enum ColorChoice: String, CaseIterable, ExpressibleByArgument, Sendable {
   case never
 }
 
-/// Emphasis on a terminal; plain text elsewhere and where nobody wants it.
+/// Emphasis on a terminal; plain text elsewhere and on request.
 enum Style {
   private static let decided = Mutex<Bool?>(nil)
 
@@ -27,7 +27,7 @@ enum Style {
     }
   }
 
-  /// Takes the wish of the command line and of the settings for the rest of the process.
+  /// Sets the preference of the command line and of the settings for the rest of the process.
   static func choose(flag: ColorChoice?, setting: ColorChoice) {
     let isOn = decide(
       flag: flag, setting: setting, environment: ProcessInfo.processInfo.environment,
@@ -37,8 +37,8 @@ enum Style {
 
   /// Whether to colour: the flag decides before the setting, both before the environment.
   ///
-  /// `NO_COLOR` is a default that what a person chose for this program overrides (no-color.org),
-  /// and wins over `CLICOLOR_FORCE`.
+  /// `NO_COLOR` is a default that a choice for this program overrides (no-color.org), and wins over
+  /// `CLICOLOR_FORCE`.
   static func decide(
     flag: ColorChoice?, setting: ColorChoice, environment: [String: String], isTerminal: Bool
   ) -> Bool {
@@ -58,7 +58,7 @@ enum Style {
   static func green(_ text: String) -> String { wrap(text, "32") }
   static func yellow(_ text: String) -> String { wrap(text, "33") }
 
-  /// Text of others with everything visible that does not show itself.
+  /// Text of others with every hidden character made visible.
   static func safe(_ text: String) -> String { VisibleText.shown(text) }
 
   private static func wrap(_ text: String, _ code: String) -> String {

@@ -4,7 +4,7 @@ struct Table {
   var rows: [[String]]
   /// Columns aligned to the right, for numbers.
   var rightAligned: Set<Int> = []
-  /// Columns the text may have; 0 means no limit (standard output is no terminal).
+  /// The most columns of the text; 0 means no limit (standard output is no terminal).
   var width = Output.width
 
   init(headers: [String], rows: [[String]], rightAligned: Set<Int> = []) {
@@ -50,7 +50,7 @@ struct Table {
     return text
   }
 
-  /// Text cut to a number of columns, with an ellipsis where something is left out.
+  /// Returns text cut to a number of columns, with an ellipsis if something is omitted.
   static func shorten(_ text: String, to width: Int) -> String {
     guard columns(text) > width else { return text }
     var shown = ""
@@ -64,7 +64,7 @@ struct Table {
     return shown + "…"
   }
 
-  /// How many terminal columns a text takes: wide East Asian characters and emoji take two.
+  /// The terminal columns of a text: wide East Asian characters and emoji take two.
   static func columns(_ text: String) -> Int {
     text.reduce(0) { sum, character in
       guard let scalar = character.unicodeScalars.first else { return sum }

@@ -1,10 +1,10 @@
 /// A QR code in the characters of a terminal, with the quiet zone that scanners need.
 ///
-/// A terminal shows characters in its foreground on its background, and which of them is light is
-/// not known to the program. Most terminals are dark, so by default the *light* modules are drawn
-/// and the dark ones left empty; on a light terminal it is the other way round.
+/// A terminal shows characters in its foreground on its background, and the program does not know
+/// which of them is light. Most terminals are dark, so by default the *light* modules are drawn and
+/// the dark ones left empty; on a light terminal it is the other way round.
 struct TerminalQR {
-  /// What modules are made of.
+  /// The characters of a module.
   enum Style: CaseIterable {
     /// A column for each module and a line for two rows: `█`, `▀`, `▄` and spaces.
     case blocks
@@ -12,7 +12,8 @@ struct TerminalQR {
     case ascii
   }
 
-  /// Whether the terminal writes light letters on a dark ground, or dark ones on a light ground.
+  /// Whether the terminal shows light letters on a dark background, or dark ones on a light
+  /// background.
   enum Ground: CaseIterable {
     case dark
     case light
@@ -25,7 +26,7 @@ struct TerminalQR {
   var style = Style.blocks
   var ground = Ground.dark
 
-  /// The columns that every line has.
+  /// The columns of every line.
   var columns: Int { (code.side + 2 * Self.quietModules) * (style == .ascii ? 2 : 1) }
 
   /// The number of lines.
@@ -34,7 +35,8 @@ struct TerminalQR {
     return style == .ascii ? rows : (rows + 1) / 2
   }
 
-  /// The lines, each of ``columns`` characters; never cut, since half a code cannot be read.
+  /// Returns the lines, each of ``columns`` characters; they are never cut, since half a code is
+  /// unreadable.
   ///
   /// - Parameter width: The columns of the terminal; 0 means no limit.
   /// - Throws: `CommandFailure` when the terminal is narrower than the code.
@@ -51,7 +53,7 @@ struct TerminalQR {
     case .blocks:
       return stride(from: rows.lowerBound, to: rows.upperBound, by: 2).map { row in
         line { column in
-          // Below the last row there is nothing, which is neither light nor dark.
+          // Below the last row is nothing, which is neither light nor dark.
           let isLowerDrawn = row + 1 < rows.upperBound && isDrawn(row + 1, column)
           switch (isDrawn(row, column), isLowerDrawn) {
           case (true, true): return "█"

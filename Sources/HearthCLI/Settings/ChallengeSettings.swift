@@ -1,11 +1,11 @@
 import Household
 
-// What a person wants of the challenges that are drawn: for the person alone, so that all devices
-// draw the same.
+// A person's wishes for drawn challenges: they apply to the person, so that all devices draw the
+// same.
 extension SettingKey {
   /// The word for no wish.
   static let anything = "any"
-  /// For how many days a challenge that was done may be left out.
+  /// The number of days in which a done challenge may be left out.
   static let restDays = 0...365
 
   static let challengeCategories = listed(
@@ -36,13 +36,13 @@ extension SettingKey {
     challengeRest,
   ]
 
-  /// The value in the one spelling that is stored, where people may write it in several; else nil.
+  /// Returns the stored spelling of a value that has several spellings; else nil.
   func spelled(_ text: String) -> String? {
     guard SettingKey.ofChallenges.contains(where: { $0.name == name }) else { return nil }
     return text.lowercased().split { $0 == "," || $0.isWhitespace }.joined(separator: ",")
   }
 
-  /// A key whose value is one or several of some words, with commas, or `any`.
+  /// A key whose value is one or more of some words, with commas, or `any`.
   private static func listed(_ name: String, _ meaning: String, _ words: [String]) -> SettingKey {
     SettingKey(
       name: name, meaning: meaning, scopes: [.person], usualScope: .person,
@@ -56,7 +56,7 @@ extension SettingKey {
       })
   }
 
-  /// A key whose value is a number of a range, or `any`.
+  /// A key whose value is a number in a range, or `any`.
   private static func numbered(
     _ name: String, _ meaning: String, _ range: ClosedRange<Int>
   ) -> SettingKey {
@@ -67,14 +67,14 @@ extension SettingKey {
       accepts: { $0 == anything || number($0, in: range) != nil })
   }
 
-  /// A number in its one spelling, inside a range.
+  /// A number in its canonical spelling, inside a range.
   private static func number(_ text: String, in range: ClosedRange<Int>) -> Int? {
     Int(text).flatMap { range.contains($0) && String($0) == text ? $0 : nil }
   }
 }
 
 extension SettingValues {
-  /// What the person wants of challenges.
+  /// The person's wishes for challenges.
   var challengeFilter: ChallengeFilter {
     func wish(_ key: SettingKey) -> String? {
       let value = effective(key).value
@@ -92,7 +92,7 @@ extension SettingValues {
     return filter
   }
 
-  /// For how many days a challenge that was done is not drawn.
+  /// The number of days in which a done challenge is not drawn.
   var challengeRest: Int {
     Int(effective(.challengeRest).value) ?? SettingKey.restDays.upperBound
   }

@@ -6,22 +6,22 @@ import HearthSync
 import Household
 import Synchronization
 
-/// A stored setting of a household that cannot be: what holds instead, who wrote it, what mends it.
+/// A household's invalid stored setting: the effective value, the author and the remedy.
 ///
-/// A changed program can write anything, and a device may not know a time zone that another one
-/// does. Nobody is kept from anything by it.
+/// A modified program can write anything, and a device may not know a time zone that another one
+/// knows. Such a value blocks nobody.
 struct SettingFaultText: Encodable, Sendable {
   let key: String
-  /// What is stored; absent where it is no text.
+  /// The stored value; absent if it is not text.
   let value: String?
-  /// What holds instead.
+  /// The effective value.
   let holds: String
-  /// Who wrote it, and on which device.
+  /// The author and the device.
   let by: String
   let device: String
   let at: String
 
-  /// Those of a household, in order of key.
+  /// Returns those of a household, in order of key.
   static func all(of zone: ZoneState, on node: Node) async throws -> [SettingFaultText] {
     let faults = try await node.read(zone.id) { source in
       try HouseholdSettings.faults(in: source) { SettingKey.isKnownHere($0, $1) }
@@ -38,7 +38,7 @@ struct SettingFaultText: Encodable, Sendable {
     }
   }
 
-  /// What is wrong, in one sentence.
+  /// The fault, in one sentence.
   var text: String {
     let value = value.map(ShownText.quoted) ?? "something that is no text"
     let known = key == "time-zone" ? "is not known on this machine" : "is none of its values"
@@ -47,7 +47,6 @@ struct SettingFaultText: Encodable, Sendable {
       + "\(Style.safe(by)) on \(Style.safe(device)), \(at)"
   }
 
-  /// What mends it.
   var remedy: String {
     "`hearth settings unset \(key)`, or `hearth settings set \(key) VALUE`"
       + (key == "time-zone"
@@ -56,7 +55,7 @@ struct SettingFaultText: Encodable, Sendable {
 
   private static let isTold = Mutex(false)
 
-  /// Warns on standard error that the days are not those of the household's zone, once a process.
+  /// Warns on standard error, once per process, that the days do not follow the household's zone.
   static func warn(of zone: ZoneState, on node: Node) async throws {
     guard
       let fault = try await all(of: zone, on: node).first(where: { $0.key == "time-zone" }),
@@ -70,7 +69,7 @@ struct SettingFaultText: Encodable, Sendable {
 }
 
 extension SettingKey {
-  /// Whether this machine knows what a value of a household's setting stands for.
+  /// Whether this machine knows the meaning of a household setting's value.
   static func isKnownHere(_ key: String, _ value: String) -> Bool {
     key != "time-zone" || HouseholdClock.isKnown(value)
   }

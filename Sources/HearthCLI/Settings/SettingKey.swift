@@ -4,9 +4,9 @@ import HearthRelayProtocol
 import HearthSync
 import Household
 
-/// Whose settings are meant; where a key exists in several, the narrowest that is set holds.
+/// The scope of a setting; if a key exists in several, the narrowest set value applies.
 enum SettingScope: String, CaseIterable, ExpressibleByArgument, Sendable {
-  /// Kept on this device alone, never synced.
+  /// On this device only, never synced.
   case device
   /// In the person's private zone, which nobody else can read.
   case person
@@ -14,33 +14,34 @@ enum SettingScope: String, CaseIterable, ExpressibleByArgument, Sendable {
   case household
 }
 
-/// The order in which `hearth list` shows chores.
+/// The order of chores in `hearth list`.
 enum ListOrder: String, CaseIterable, Sendable {
   case title
   case due
   case points
 }
 
-/// One setting: where it may be set, what it can be, and what holds where nobody set it (R24).
+/// A setting: its scopes, its possible values and its default (R24).
 ///
-/// A key is one register in each of its scopes. What belongs together is one key with one value,
-/// so that two people who change it at once never leave half of each other's wish.
+/// A key is one register in each of its scopes. Values that belong together are one key with one
+/// value, so that two people who change it at once never leave half of each other's choice.
 struct SettingKey: Sendable {
   let name: String
-  /// What it does, in a few words.
+  /// The effect, in a few words.
   let meaning: String
-  /// Where it may be set, narrowest first.
+  /// The scopes, narrowest first.
   let scopes: [SettingScope]
-  /// Where it is set if nobody says where.
+  /// The default scope.
   let usualScope: SettingScope
-  /// What holds where it is set nowhere.
+  /// The effective value when it is not set.
   let defaultValue: String
-  /// The values it can have, in words.
+  /// The possible values, in words.
   let values: String
   private let accepts: @Sendable (String) -> Bool
 
-  /// Whether the key can have the value; for the household's own keys what they can have instead is
-  /// told where they are kept.
+  /// Whether the value is valid for the key.
+  ///
+  /// For the household's own keys, the module that stores them reports the valid values.
   func isValid(_ value: String) -> Bool { accepts(value) }
 
   /// Whether the key is one of the household's own, which decide totals and have no overlay.
@@ -65,39 +66,40 @@ struct SettingKey: Sendable {
       Int(text).map { (1...maximumPageSize).contains($0) && String($0) == text } ?? false
     })
 
-  /// The setting by which a household has another name than it was founded with.
+  /// The setting that renames a household after its creation.
   static let householdName = "name"
 
-  /// The key where something else holds while it is set nowhere.
+  /// Returns the key with another default.
   func withDefault(_ value: String) -> SettingKey {
     SettingKey(
       name: name, meaning: meaning, scopes: scopes, usualScope: usualScope, defaultValue: value,
       values: values, accepts: accepts)
   }
 
-  /// What the name of a feature flag's setting begins with; the flag's id follows.
+  /// The prefix of a feature flag's setting; the flag's id follows.
   static let flagPrefix = "feature_flag_"
 
-  /// The own wish for a feature flag, before which nothing holds but another scope of it.
+  /// A person's own choice for a feature flag, which only another scope of the same flag can
+  /// override.
   ///
-  /// - Parameter isOn: what the followed catalogues say; no where none says anything.
+  /// - Parameter isOn: the value in the followed catalogues; off if none has any.
   static func flag(_ id: String, isOn: Bool) -> SettingKey {
     SettingKey(
       flagPrefix + id, "a feature flag of a catalogue", [.device, .person], usual: .device,
       oneOf: isOn ? ["yes", "no"] : ["no", "yes"])
   }
 
-  /// The id of the feature flag that this is about, if it is about one.
+  /// The id of the feature flag of this key, if it has one.
   var flagID: String? {
     guard name.hasPrefix(SettingKey.flagPrefix) else { return nil }
     let id = String(name.dropFirst(SettingKey.flagPrefix.count))
     return PublicName.isID(id) ? id : nil
   }
 
-  /// The most entries a page may have.
+  /// The most entries of a page.
   static let maximumPageSize = 200
 
-  /// The keys that change only how things are shown.
+  /// The keys that affect only the display.
   static let ofDisplay = [color, defaultHousehold, listOrder, pageSize]
 
   /// Every key, in order of name.
@@ -105,9 +107,9 @@ struct SettingKey: Sendable {
     $0.name < $1.name
   }
 
-  /// The key of a name.
+  /// Returns the key of a name.
   ///
-  /// - Throws: a usage failure that lists the keys there are.
+  /// - Throws: a usage failure that lists the existing keys.
   static func named(_ name: String) throws -> SettingKey {
     if let key = all.first(where: { $0.name == name }) { return key }
     if name.hasPrefix(flagPrefix) {
@@ -119,7 +121,7 @@ struct SettingKey: Sendable {
       hint: "there are " + all.map(\.name).joined(separator: ", "))
   }
 
-  /// The scope that is meant.
+  /// Returns the requested scope, or the default one.
   ///
   /// - Throws: a usage failure that lists the scopes of the key.
   func scope(_ wanted: SettingScope?) throws -> SettingScope {
@@ -145,7 +147,7 @@ struct SettingKey: Sendable {
     self.accepts = accepts
   }
 
-  /// A key with a few words as values, the first of them the default.
+  /// A key with a few words as values; the first is the default.
   private init(
     _ name: String, _ meaning: String, _ scopes: [SettingScope], usual: SettingScope,
     oneOf words: [String]
@@ -181,7 +183,7 @@ struct SettingKey: Sendable {
 }
 
 extension ListOrder {
-  /// The chores, which come by title, in this order; equal ones stay by title.
+  /// Returns the chores, given by title, in this order; equal ones stay by title.
   func sorted(_ chores: [ChoreView]) -> [ChoreView] {
     func day(_ chore: ChoreView) -> CivilDate? { chore.next?.due ?? chore.due }
     let places = chores.indices

@@ -3,7 +3,7 @@ import HearthCRDT
 import HearthSync
 import Household
 
-/// What is set in each scope of a node, and what holds.
+/// The values set in each scope of a node, and the effective ones.
 struct SettingValues: Sendable {
   private let stored: [SettingScope: [String: String]]
 
@@ -38,14 +38,14 @@ struct SettingValues: Sendable {
     return SettingValues(stored: stored)
   }
 
-  /// What is set in a scope, if anything.
+  /// The value set in a scope, if any.
   func value(of key: SettingKey, in scope: SettingScope) -> String? {
     stored[scope]?[key.name]
   }
 
-  /// What holds, and where it comes from; no scope means the default.
+  /// Returns the effective value and its scope; nil for the default.
   ///
-  /// A value that is not one of the key's, from a newer version for example, is passed over.
+  /// An invalid value, from a newer version for example, is skipped.
   func effective(_ key: SettingKey) -> (value: String, source: SettingScope?) {
     for scope in key.scopes {
       if let value = value(of: key, in: scope), key.isValid(value) { return (value, scope) }
@@ -57,7 +57,7 @@ struct SettingValues: Sendable {
   var listOrder: ListOrder { ListOrder(rawValue: effective(.listOrder).value) ?? .title }
   var pageSize: Int { Int(effective(.pageSize).value) ?? SettingKey.maximumPageSize }
 
-  /// Sets a value of one of the keys of display, or clears it.
+  /// Sets or clears the value of a display key.
   static func set(
     _ key: SettingKey, _ value: String?, in scope: SettingScope, of node: Node,
     household: ZoneState?
@@ -111,7 +111,7 @@ enum SettingRecord {
     return state.shown(field.id)?.text
   }
 
-  /// What sets or clears a value.
+  /// Returns the operations that set or clear a value.
   static func operations(_ name: String, _ value: String?, in zone: ZoneID) -> [Operation] {
     guard let schema, let keyField = schema.field(named: "key"),
       let valueField = schema.field(named: "value")
@@ -125,7 +125,7 @@ enum SettingRecord {
 }
 
 extension HouseholdContext {
-  /// How this household is shown on this device to this person.
+  /// Returns the display settings of this household on this device for this person.
   func display() async throws -> SettingValues {
     try await SettingValues.load(SettingKey.ofDisplay, of: node, household: zone)
   }

@@ -1,12 +1,12 @@
 import Household
 
-/// Dates and times as people type them.
+/// Dates and times that people type.
 enum DateWords {
   /// The most days that `+3d` may reach ahead.
   static let maximumDaysAhead = 36_600
 
-  /// A date: `2026-11-21`, `today`, `tomorrow`, a weekday (the next such, never today) or `+3d`,
-  /// `+2w`, `+1m`, `+1y`.
+  /// Returns the date of `2026-11-21`, `today`, `tomorrow`, a weekday (the next such, never today)
+  /// or `+3d`, `+2w`, `+1m`, `+1y`.
   ///
   /// - Throws: a usage failure that lists these forms.
   static func date(_ text: String, today: CivilDate) throws -> CivilDate {
@@ -26,7 +26,7 @@ enum DateWords {
     return date
   }
 
-  /// A time of day: `7:30`, `07:30`.
+  /// Returns the time of day of `7:30` or `07:30`.
   ///
   /// - Throws: a usage failure that shows the form.
   static func time(_ text: String) throws -> CivilTime {
@@ -39,19 +39,20 @@ enum DateWords {
     return time
   }
 
-  /// A moment of the past days: a date, a time of today, or a date and a time after a space or `T`.
+  /// Returns a moment of the past days: a date, a time of today, or a date and a time after a space
+  /// or `T`.
   static func moment(
     _ text: String, today: CivilDate
   ) throws -> (day: CivilDate, time: CivilTime?) {
     let word = text.lowercased()
     if let weekday = weekday(word) {
-      // Work lies in the past, so a weekday is the latest such day.
+      // Work lies in the past, so a weekday means the latest such day.
       return (try shifted(today.adding(days: -today.weekday.offset(from: weekday)), text), nil)
     }
     if text.contains(":"), !text.contains("T"), !text.contains(" ") {
       return (today, try time(text))
     }
-    // A word may begin with a T as well.
+    // A word may also begin with a T.
     let divider: Character = text.contains(" ") ? " " : "T"
     let parts = text.split(separator: divider, maxSplits: 1).map(String.init)
     guard parts.count == 2, parts[1].contains(":") else {
@@ -64,7 +65,7 @@ enum DateWords {
     return (day, time)
   }
 
-  /// A weekday by its English name or at least its first two letters.
+  /// Returns the weekday of an English name, of which at least the first two letters are given.
   static func weekday(_ word: String) -> Weekday? {
     guard word.utf8.count >= 2 else { return nil }
     return Weekday.allCases.first { $0.name.lowercased().hasPrefix(word) }

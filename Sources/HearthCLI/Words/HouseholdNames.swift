@@ -3,16 +3,16 @@ import HearthCRDT
 import HearthSync
 import Household
 
-/// Which household a typed name means.
+/// Resolves the typed name of a household.
 enum HouseholdNames {
-  /// How many digits of an id name a household.
+  /// The least number of digits of an id that identify a household.
   private static let leastDigits = 8
 
-  /// The households that a name fits: those called so, otherwise the one of such an id, otherwise
-  /// those that were founded by the name.
+  /// Returns the households that a name matches.
   ///
-  /// Names are compared without regard to case. The name of the founding serves who has it in a
-  /// script or a setting while somebody else gave the household another.
+  /// A present name wins, then an id, then the name at creation. Names are compared without regard
+  /// to case. The name at creation serves a user who has it in a script or a setting while somebody
+  /// else renamed the household.
   static func zones(_ text: String, among zones: [ZoneState]) -> [ZoneState] {
     let wanted = NameFolding.fold(text)
     let called = zones.filter { NameFolding.fold($0.name) == wanted }
@@ -24,9 +24,9 @@ enum HouseholdNames {
     return zones.filter { NameFolding.fold($0.foundingName) == wanted }
   }
 
-  /// The one household that is meant.
+  /// Returns the one matching household.
   ///
-  /// - Throws: a failure where there is none, a usage failure where there are several.
+  /// - Throws: a failure if there is none, a usage failure if there are several.
   static func zone(_ text: String, among zones: [ZoneState]) throws -> ZoneState {
     let found = self.zones(text, among: zones)
     guard let first = found.first else {
@@ -45,10 +45,10 @@ enum HouseholdNames {
     return first
   }
 
-  /// The name without spaces around it.
+  /// Returns the name without surrounding spaces.
   ///
-  /// - Throws: a usage failure where a household cannot be called so, a failure where another one
-  ///   on this node is.
+  /// - Throws: a usage failure if the name is invalid, a failure if another household on this node
+  ///   has it.
   static func checked(
     _ text: String, besides own: ZoneID? = nil, among zones: [ZoneState]
   ) throws -> String {

@@ -38,12 +38,11 @@ enum JSONValue: Sendable, Equatable, Codable {
     }
   }
 
-  /// Reads a document.
   init(parsing text: String) throws {
     self = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
   }
 
-  /// The canonical spelling: keys by their bytes, no spaces, as few escapes as there can be.
+  /// The canonical spelling: keys by their bytes, no spaces, as few escapes as possible.
   var canonical: String {
     switch self {
     case .null: "null"
@@ -76,7 +75,7 @@ enum JSONValue: Sendable, Equatable, Codable {
     return result + "\""
   }
 
-  /// The value of a key, where this is an object.
+  /// The value of a key, if this is an object.
   subscript(key: String) -> JSONValue? {
     if case .object(let values) = self { values[key] } else { nil }
   }
@@ -86,7 +85,7 @@ enum JSONValue: Sendable, Equatable, Codable {
   var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
   var list: [JSONValue]? { if case .list(let value) = self { value } else { nil } }
 
-  /// The value as people read it: texts without quotes, lists with commas.
+  /// The value as displayed: texts without quotes, lists with commas.
   var shown: String {
     switch self {
     case .text(let value): value

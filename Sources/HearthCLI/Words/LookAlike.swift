@@ -1,23 +1,23 @@
 import Foundation
 
-/// Names that people take for one another, although they are spelt otherwise.
+/// Names that people confuse, although their spelling differs.
 ///
-/// After the skeletons of Unicode Technical Standard 39, section 4, with a table of what is common
-/// in names instead of the whole list: letters of Latin, Cyrillic, Greek and Armenian that look the
-/// same, digits like letters, fullwidth and mathematical forms, marks above and below letters,
-/// spaces and characters that cannot be seen.
+/// It follows the skeletons of Unicode Technical Standard 39, section 4, with a table of characters
+/// that are common in names instead of the whole list: letters of Latin, Cyrillic, Greek and
+/// Armenian that look the same, digits like letters, fullwidth and mathematical forms, marks above
+/// and below letters, spaces and invisible characters.
 enum LookAlike {
   /// Whether two names look alike; a name looks like itself.
   ///
-  /// Case counts for nothing but between `I`, `l` and `1`: `AIice` looks like `Alice`, and `Ian`
-  /// does not look like `Lan`.
+  /// Case matters only between `I`, `l` and `1`: `AIice` looks like `Alice`, and `Ian` does not
+  /// look like `Lan`.
   static func looksLike(_ left: String, _ right: String) -> Bool {
     Skeleton(left).isLike(Skeleton(right))
   }
 
-  /// Two forms of a name, each of which is equal for names that look alike.
+  /// Two forms of a name; names that look alike have at least one equal form.
   struct Skeleton: Hashable, Sendable {
-    /// With a capital I as the small l, which it looks like.
+    /// With a capital I as the small l that it looks like.
     let bySight: String
     /// With every letter in lower case.
     let byLetters: String
@@ -41,9 +41,9 @@ enum LookAlike {
     }
   }
 
-  // MARK: The way to a skeleton
+  // MARK: Skeletons
 
-  /// The letters of a name without marks, in the forms of Latin where they have one.
+  /// The letters of a name without marks, in their Latin forms if they have one.
   private static func plainLetters(of name: String) -> [Character] {
     var letters: [Character] = []
     var isAfterSpace = true
@@ -62,19 +62,20 @@ enum LookAlike {
     return letters
   }
 
-  /// Characters that are not seen, and marks with which a letter still looks like itself.
+  /// Invisible characters, and marks with which a letter still looks like itself.
   private static func isLeftOut(_ scalar: Unicode.Scalar) -> Bool {
     VisibleText.isHidden(scalar) || marks.contains { $0.contains(scalar.value) }
   }
 
-  /// Blocks of marks; those of other scripts, such as of Devanagari and Japanese, tell names apart.
+  /// Blocks of marks; marks of other scripts, such as of Devanagari and Japanese, distinguish
+  /// names.
   private static let marks: [ClosedRange<UInt32>] = [
     0x0300...0x036F, 0x0483...0x0487, 0x0591...0x05BD, 0x05C1...0x05C2, 0x0640...0x0640,
     0x064B...0x065F, 0x0670...0x0670, 0x1AB0...0x1AFF, 0x1DC0...0x1DFF, 0x20D0...0x20FF,
     0xFE20...0xFE2F,
   ]
 
-  /// What stands for several letters.
+  /// The replacement of a character that represents several letters.
   private static func folded(_ letter: Character) -> [Character] {
     switch letter {
     case "æ", "ӕ": ["a", "e"]
@@ -86,14 +87,14 @@ enum LookAlike {
     }
   }
 
-  /// Letters that together look like one.
+  /// Joins letters that together look like one.
   private static func merged(_ letters: [String]) -> String {
     letters.joined().replacing("rn", with: "m").replacing("vv", with: "w")
   }
 
-  // MARK: The table
+  // MARK: Table
 
-  /// What looks like a letter of Latin, and that letter.
+  /// Maps a character to the Latin letter that it looks like.
   private static let table: [Character: Character] = {
     var table: [Character: Character] = [:]
     for row in rows {

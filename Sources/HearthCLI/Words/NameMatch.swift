@@ -1,15 +1,17 @@
 import Foundation
 
-/// What a typed name stands for among the names there are.
+/// The match of a typed name among existing names.
 enum NameMatch<Item> {
   case one(Item)
-  /// Several fit equally well.
+  /// Several match equally well.
   case several([Item])
-  /// None fits; these are the nearest ones, at most three.
+  /// None matches; these are the nearest ones, at most three.
   case none(nearest: [Item])
 
-  /// Looks for a name: exact, without regard to case, as a beginning, as beginnings of words, as a
-  /// part; the first of these that fits anything decides.
+  /// Searches for a name.
+  ///
+  /// The kinds of match are: exact, without regard to case, as a beginning, as beginnings of words,
+  /// as a part. The first kind with any match decides.
   init(_ wanted: String, among items: [Item], name: (Item) -> String) {
     let normal = NameFolding.composed(wanted)
     let folded = NameFolding.fold(wanted)
@@ -48,12 +50,12 @@ enum NameMatch<Item> {
   }
 }
 
-/// How names are compared without regard to case, and how far apart they are.
+/// The comparison of names without regard to case, and their distance.
 enum NameFolding {
-  /// The most characters of a name that count for a distance.
+  /// The most characters of a name that the distance considers.
   static let maximumCharacters = 200
 
-  /// The name in composed form; most names are plain ASCII and are so already.
+  /// The name in composed form; most names are plain ASCII and already composed.
   static func composed(_ text: String) -> String {
     isASCII(text) ? text : text.precomposedStringWithCanonicalMapping
   }
@@ -62,7 +64,7 @@ enum NameFolding {
     text.utf8.allSatisfy { $0 < 0x80 }
   }
 
-  /// The name in composed form and lower case, without spaces around it.
+  /// The name in composed form and lower case, without surrounding spaces.
   static func fold(_ text: String) -> String {
     if isASCII(text), let first = text.utf8.first, let last = text.utf8.last, first > 0x20,
       last > 0x20
@@ -73,15 +75,16 @@ enum NameFolding {
       .trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// Whether every one of some words is the beginning of a word of `name`.
+  /// Whether each given word is the beginning of a word of `name`.
   static func wordsBegin(_ name: String, with beginnings: [Substring]) -> Bool {
     let words = words(name)
     return !beginnings.isEmpty
       && beginnings.allSatisfy { beginning in words.contains { $0.hasPrefix(beginning) } }
   }
 
-  /// Whether the text's bytes hold these bytes: what is in it as characters is in it as bytes, and
-  /// a byte is looked at thirty times faster.
+  /// Whether the text's bytes contain these bytes.
+  ///
+  /// A character match is also a byte match, and a comparison of bytes is thirty times faster.
   static func holds(_ text: String, _ part: [UInt8]) -> Bool {
     guard let first = part.first else { return true }
     let found = text.utf8.withContiguousStorageIfAvailable { bytes in
@@ -103,7 +106,7 @@ enum NameFolding {
     text.split { !$0.isLetter && !$0.isNumber }
   }
 
-  /// How many typing errors turn one text into the other.
+  /// The number of typing errors that turn one text into the other.
   ///
   /// Insertions, deletions, replacements and swaps of neighbours count one each: optimal string
   /// alignment (Boytsov 2011). O(length of one times length of the other).

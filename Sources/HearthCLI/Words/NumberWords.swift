@@ -1,13 +1,13 @@
 import ArgumentParser
 
-/// Numbers as people type them, with the range in the message.
+/// Numbers that people type, with the range in the error message.
 enum NumberWords {
-  /// The points a chore may be worth.
+  /// The allowed points of a chore.
   static let points = 0...100_000
 
-  /// Points: a whole number from 0 to 100000.
+  /// Returns points: a whole number from 0 to 100000.
   ///
-  /// - Throws: a usage failure that names the range.
+  /// - Throws: a usage failure that states the range.
   static func points(_ text: String) throws -> Int {
     guard let points = Int(text), points == 0 || !text.hasPrefix("+") else {
       throw outOfRange(text)

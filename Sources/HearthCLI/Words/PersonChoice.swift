@@ -2,18 +2,18 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// A person who may be meant by what somebody typed.
+/// A person who may match a typed name.
 struct PersonChoice: Equatable, Sendable {
   let id: PersonID
   let name: String
 
-  /// How many digits of an id name a person.
+  /// The least number of digits of an id that identify a person.
   private static let leastDigits = 4
 
-  /// Who is meant: by name, or by digits of the id.
+  /// Returns the person of a name or of digits of the id.
   ///
-  /// Of several whom a name fits, those who belong to the household go before those who did once;
-  /// only those are suggested where it fits nobody.
+  /// Members win over former members with a matching name. Only members are suggested if nobody
+  /// matches.
   static func find(
     _ text: String, among everybody: [PersonChoice], isPresent: (PersonChoice) -> Bool
   ) -> NameMatch<PersonChoice> {
@@ -34,7 +34,7 @@ struct PersonChoice: Equatable, Sendable {
     }
   }
 
-  /// The failure where a name fits several people.
+  /// The failure if a name matches several people.
   static func several(_ text: String, _ found: [PersonChoice]) -> CommandFailure {
     let sorted = found.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     let list = sorted.map { "  \(ShortID.text($0.id))  \(Style.safe($0.name))" }
@@ -45,8 +45,7 @@ struct PersonChoice: Equatable, Sendable {
         + "device is whose")
   }
 
-  /// What to say where a newcomer has the name of somebody who is there, or one that looks like
-  /// it; nil where nobody has.
+  /// The warning if a newcomer's name equals a member's or looks like it; nil if it does not.
   static func warning(
     ofNewcomer name: String, _ id: PersonID?, in membership: Membership, _ household: String
   ) -> String? {
@@ -65,7 +64,7 @@ struct PersonChoice: Equatable, Sendable {
 extension PersonChoice {
   init(_ person: Membership.Person) { self.init(id: person.id, name: person.name) }
 
-  /// What to say where a newcomer's name can be taken for that of somebody who is there.
+  /// The warning if a newcomer's name can be confused with a member's; nil if it cannot.
   static func lookAlikeWarning(
     ofNewcomer name: String, _ id: PersonID?, in membership: Membership, _ household: String
   ) -> String? {

@@ -1,10 +1,10 @@
 import Household
 
-/// What `--every` says: the unit, how many of them, and on which weekdays.
+/// The value of `--every`: the unit, the interval and the weekdays.
 struct RepeatWords: Equatable {
   let frequency: RecurrenceRule.Frequency
   let interval: Int
-  /// Empty unless weekdays were named.
+  /// Empty unless weekdays were given.
   let weekdays: WeekdaySet
 
   /// Reads `day`, `week`, `month`, `year`, `3d`, `2w`, `6m`, `1y`, `weekday`, or `mon,thu`.
@@ -50,7 +50,7 @@ struct RepeatWords: Equatable {
     return days.count == parts.count && !days.isEmpty ? WeekdaySet(days) : nil
   }
 
-  /// What `--day-of-month` says: 1 to 31, or `last`.
+  /// Returns the value of `--day-of-month`: 1 to 31, or `last`.
   static func dayOfMonth(_ text: String) throws -> RecurrenceRule.Days {
     if text.lowercased() == "last" { return .lastDayOfMonth }
     guard let day = Int(text), (1...31).contains(day) else {

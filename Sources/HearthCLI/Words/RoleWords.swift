@@ -6,10 +6,10 @@ import Household
 
 /// Roles in words.
 enum RoleWords {
-  /// The roles that can be given.
+  /// The roles that can be assigned.
   static let given: [Role] = [.admin, .member, .child, .reader]
 
-  /// The role of a word.
+  /// Returns the role of a word.
   ///
   /// - Throws: a usage failure that lists the words.
   static func role(_ text: String) throws -> Role {
@@ -34,7 +34,7 @@ enum RoleWords {
     }
   }
 
-  /// What a role may do.
+  /// The rights of a role in words.
   static func may(_ role: Role) -> String {
     switch role {
     case .owner: "does what admins do, makes admins, and hands the household over"
@@ -48,7 +48,7 @@ enum RoleWords {
   }
 }
 
-/// What this node's person may do in a household, and whom to ask for the rest.
+/// The rights of this node's person in a household, and the people to ask for the rest.
 struct RoleGate: Sendable {
   let household: String
   let membership: Membership
@@ -74,7 +74,7 @@ struct RoleGate: Sendable {
     throw refusal(to: role == .reader ? "change anything" : deed, allowed)
   }
 
-  /// Refuses where the person is no member any more.
+  /// Refuses if the person is no longer a member.
   @discardableResult
   func requireMember() throws -> Membership.Person {
     guard let person, ending == nil else {
@@ -87,7 +87,7 @@ struct RoleGate: Sendable {
     return person
   }
 
-  /// How this device gets in again.
+  /// The steps with which this device joins again.
   private var wayBack: String {
     guard let person, membership.people.contains(where: { $0.id == person.id }) else {
       return "ask an owner or admin for an invitation, and `hearth join -` with its link"
@@ -96,13 +96,13 @@ struct RoleGate: Sendable {
       + "`hearth device add --for \(Style.safe(person.name))`; then `hearth join -` here"
   }
 
-  /// Refuses whoever is no admin.
+  /// Refuses a person who is no admin.
   func requireAdmin(to deed: String) throws {
     guard try requireMember().role.rank < Role.admin.rank else { return }
     throw refusal(to: deed, [.admin, .owner])
   }
 
-  /// Refuses whoever is not of a higher rank than a person whom it concerns.
+  /// Refuses a person whose rank is not higher than that of the affected one.
   func requireAbove(_ subject: Membership.Person, to deed: String) throws {
     try requireAdmin(to: deed)
     let own = try requireMember()
@@ -127,7 +127,7 @@ struct RoleGate: Sendable {
 
   /// "Ben is a child and may not change points: ask Ada or Cleo".
   func refusal(to deed: String, _ allowed: [Role]) -> CommandFailure {
-    // People of one name are one name.
+    // Several people of one name are listed once.
     var seen: Set<String> = []
     let names = membership.people.filter { allowed.contains($0.role) && $0.id != person?.id }
       .sorted { ($1.role.rawValue, $0.name) < ($0.role.rawValue, $1.name) }
@@ -143,7 +143,7 @@ struct RoleGate: Sendable {
     return names.dropLast().joined(separator: ", ") + " or " + last
   }
 
-  /// What an operation does, in words.
+  /// The effect of an operation, in words.
   private static func deed(_ operation: HearthCRDT.Operation) -> String {
     switch operation.key.type {
     case HouseholdSchema.chore:

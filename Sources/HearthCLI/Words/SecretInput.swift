@@ -2,18 +2,18 @@ import Foundation
 import Glibc
 import Hearth
 
-/// Words that nobody else should see, as they come from a terminal or a pipe.
+/// Secret words from a terminal or a pipe.
 enum SecretInput {
-  /// The longest line of words that is read; twelve have far less.
+  /// The longest line of words that is read; twelve words are far shorter.
   static let maximumBytes = 1024
 
   static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-  /// Reads one line, without its end; on a terminal after a question and without showing it.
+  /// Reads one line, without its end; on a terminal it prompts and does not echo.
   ///
   /// - Parameters:
-  ///   - isAlwaysAsked: whether a program at the other end of a pipe needs the question.
-  ///   - limit: the most bytes that the line may have.
+  ///   - isAlwaysAsked: whether a program at the other end of a pipe needs the prompt.
+  ///   - limit: the most bytes of the line.
   /// - Throws: `CommandFailure` at the end of the input or beyond the limit.
   static func line(
     asking question: String, isAlwaysAsked: Bool = true, maximumBytes limit: Int = maximumBytes
@@ -37,11 +37,11 @@ enum SecretInput {
     }
   }
 
-  /// Reads recovery words: a line of a terminal, or all that is piped in.
+  /// Reads recovery words: a line of a terminal, or all piped input.
   static func words(asking question: String) throws -> PersonWords {
     var bytes = try line(asking: question, isAlwaysAsked: false)
     if !isTerminal {
-      // The words may stand on several lines.
+      // The words may span several lines.
       bytes.append(UInt8(ascii: "\n"))
       while bytes.count <= maximumBytes, let byte = readByte() { bytes.append(byte) }
     }
@@ -59,7 +59,7 @@ enum SecretInput {
 
   /// Turns the terminal's echo off.
   ///
-  /// - Returns: how the terminal was; nil if there is none.
+  /// - Returns: the previous terminal state; nil if there is none.
   private static func silence() -> termios? {
     var present = termios()
     guard isTerminal, tcgetattr(STDIN_FILENO, &present) == 0 else { return nil }

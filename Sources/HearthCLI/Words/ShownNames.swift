@@ -2,12 +2,12 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// The names of people as lists show them, so that nobody is taken for somebody else.
+/// The names of people in lists, marked so that nobody is confused with somebody else.
 ///
-/// Behind a name that somebody else has too stands the person's id, and behind one that looks like
-/// somebody else's whose it looks like: `Аnna (looks like Anna; 3f2a09bb)`. Both of two such people
-/// are marked: a name does not tell who had it first. What is shown still is text of others, see
-/// ``Style/safe(_:)``.
+/// A name that another person also has is followed by the person's id. A name that looks like
+/// another one is followed by that name: `Аnna (looks like Anna; 3f2a09bb)`. Both of two such
+/// people are marked, because a name does not show who had it first. The result is still text of
+/// others; see ``Style/safe(_:)``.
 struct ShownNames: Sendable {
   private struct Entry: Sendable {
     let person: PersonChoice
@@ -34,13 +34,13 @@ struct ShownNames: Sendable {
     byLetters = Dictionary(grouping: entries.indices) { entries[$0].skeleton.byLetters }
   }
 
-  /// Those who belong to a household, and those who did once if they are wanted.
+  /// The members of a household, and the former members on request.
   init(of membership: Membership, withFormer: Bool = false) {
     let people = membership.people + (withFormer ? membership.formerPeople : [])
     self.init(people.map(PersonChoice.init))
   }
 
-  /// A person's name with whatever tells it from the names of others; nil of a stranger.
+  /// A person's name with a mark that distinguishes it from others' names; nil for a stranger.
   func name(of id: PersonID) -> String? {
     guard let place = places[id] else { return nil }
     let person = entries[place].person
@@ -51,32 +51,34 @@ struct ShownNames: Sendable {
     return "\(person.name) (\(marks.joined(separator: "; ")))"
   }
 
-  /// A person's name, marked only where it looks like that of somebody else; nil of a stranger.
+  /// A person's name, marked only if it looks like somebody else's; nil for a stranger.
   func markedName(of id: PersonID) -> String? {
     guard let place = places[id] else { return nil }
     return lookAlikes(of: id).isEmpty ? entries[place].person.name : name(of: id)
   }
 
-  /// Others whose names are spelt otherwise and look like a person's.
+  /// Other people whose names have another spelling and look like this person's.
   func lookAlikes(of id: PersonID) -> [PersonChoice] {
     guard let place = places[id] else { return [] }
     return others(like: entries[place].skeleton, besides: entries[place].folded)
   }
 
-  /// People whose names are spelt otherwise and look like a newcomer's.
+  /// People whose names have another spelling and look like a newcomer's.
   func lookAlikes(ofNewcomer name: String) -> [PersonChoice] {
     others(like: LookAlike.Skeleton(name), besides: NameFolding.fold(name))
   }
 
-  /// A newcomer's name, marked with the device where it looks like that of somebody who is there.
+  /// A newcomer's name, marked with the device if it looks like a member's.
   func name(ofNewcomer name: String, on device: DeviceID) -> String {
     let others = lookAlikes(ofNewcomer: name)
     guard !others.isEmpty else { return name }
     return ShownNames.words(name, like: others.map(\.name), onDevice: ShortID.text(device))
   }
 
-  /// The same of somebody who asks to become a person of the household: also marked where somebody
-  /// has that very name, as one of two namesakes cannot be told from the other afterwards.
+  /// The name of somebody who asks to become a person of the household.
+  ///
+  /// It is also marked if a member has exactly that name, because two namesakes cannot be
+  /// distinguished later.
   func name(ofRequester name: String, on device: DeviceID) -> String {
     let others = lookAlikes(ofNewcomer: name)
     let namesakes = namesakes(ofNewcomer: name)
@@ -89,13 +91,13 @@ struct ShownNames: Sendable {
     return "\(name) (\(marks.joined(separator: "; ")))"
   }
 
-  /// People who have a newcomer's name, in order of id.
+  /// People with a newcomer's name, in order of id.
   func namesakes(ofNewcomer name: String) -> [PersonChoice] {
     byFolded[NameFolding.fold(name), default: []].map { entries[$0].person }
       .sorted { $0.id < $1.id }
   }
 
-  /// The name of somebody whose device is all that is known yet.
+  /// The marked name of somebody of whom only the device is known yet.
   static func words(_ name: String, like others: [String], onDevice device: String) -> String {
     "\(name) (\(mark(others)); device \(device))"
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Text from people and files, made safe to show on a terminal.
+/// Text from people and files, made safe for a terminal.
 enum ShownText {
   /// The safe text in quotation marks, cut after 80 characters.
   static func quoted(_ text: String) -> String {
@@ -8,6 +8,6 @@ enum ShownText {
     return "\"" + Style.safe(String(cut)) + "\""
   }
 
-  /// The text in composed form, as names and titles are stored.
+  /// The text in composed form, in which names and titles are stored.
   static func normal(_ text: String) -> String { text.precomposedStringWithCanonicalMapping }
 }

@@ -1,23 +1,23 @@
-/// Text of others with everything visible that does not show itself.
+/// Text of others with every hidden character made visible.
 ///
 /// Names and titles come from other devices. Control characters could move the cursor or change
-/// what was printed before, marks of direction reorder a line, and invisible characters make two
-/// different names look the same.
+/// earlier output, marks of direction reorder a line, and invisible characters make two different
+/// names look the same.
 enum VisibleText {
-  /// The text with each character that does not show itself written as its number, such as
-  /// `⟨U+200B⟩`.
+  /// Returns the text with the number of each hidden character in its place, such as `⟨U+200B⟩`.
   ///
-  /// What a script or an emoji needs stays: joiners between letters of scripts that have them,
-  /// joiners and presentation selectors within an emoji. Shown twice is shown once: the numbers
-  /// show themselves.
+  /// Characters that a script or an emoji needs stay: joiners between letters of scripts that have
+  /// them, joiners and presentation selectors within an emoji. A second application changes
+  /// nothing, because the numbers are visible.
   static func shown(_ text: String) -> String {
     replacingHidden(in: text) { "⟨U+\(digits(of: $0))⟩" }
   }
 
-  /// A JSON document with each such character written as its escape (RFC 8259, section 7).
+  /// Returns a JSON document with the escape of each hidden character in its place (RFC 8259,
+  /// section 7).
   ///
-  /// Programs read the same text; whoever looks at the document on a terminal sees what is there.
-  /// Line breaks stay, as none stands within a string of a document.
+  /// Programs read the same text, and a reader on a terminal sees every character. Line breaks
+  /// stay, because no string of a document contains one.
   static func escapingJSON(_ document: String) -> String {
     replacingHidden(in: document) { scalar in
       scalar == "\n"
@@ -25,8 +25,9 @@ enum VisibleText {
     }
   }
 
-  /// A whole text as it is printed, with each such character as its number but line ends, tabs and
-  /// emphasis (`ESC [ digits m`).
+  /// Returns a whole text for printing, with numbers in place of hidden characters.
+  ///
+  /// Line ends, tabs and emphasis (`ESC [ digits m`) stay.
   static func guarded(_ text: String) -> String {
     var text = text
     let isPlain = text.withUTF8 {
@@ -57,7 +58,7 @@ enum VisibleText {
     return result
   }
 
-  /// How many characters from a place on are a sequence of emphasis; 0 if none is.
+  /// The length of an emphasis sequence at a place; 0 if there is none.
   private static func emphasisLength(at place: Int, in scalars: [Unicode.Scalar]) -> Int {
     guard scalars[place] == "\u{1B}", place + 1 < scalars.count, scalars[place + 1] == "[" else {
       return 0
@@ -100,13 +101,14 @@ enum VisibleText {
     return String(repeating: "0", count: 4 - text.count) + text
   }
 
-  // MARK: What does not show itself
+  // MARK: Hidden characters
 
-  /// Whether a character does not show itself, or is not known to.
+  /// Whether a character is hidden, or unassigned.
   ///
-  /// By its general category, and what Unicode says to be ignored where it cannot be displayed
-  /// (`Default_Ignorable_Code_Point`: variation selectors, fillers of Hangul, joiners); the empty
-  /// pattern of Braille is neither and looks like a space. Spaces of any width show themselves.
+  /// The general category decides, and Unicode's list of characters that are ignored where they
+  /// cannot be displayed (`Default_Ignorable_Code_Point`: variation selectors, fillers of Hangul,
+  /// joiners). The empty pattern of Braille is neither and looks like a space. Spaces of any width
+  /// count as visible.
   static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
     guard scalar.value >= 0x7F else { return scalar.value < 0x20 }
     switch scalar.properties.generalCategory {
@@ -118,11 +120,13 @@ enum VisibleText {
     }
   }
 
-  /// Characters that look like a space and are none: the empty pattern of Braille, a note of music
-  /// without a head, and the filler of the small script of Khitan.
+  /// Characters that look like a space and are none.
+  ///
+  /// These are the empty pattern of Braille, a note of music without a head, and the filler of the
+  /// small script of Khitan.
   private static let blanks: [Unicode.Scalar] = ["\u{2800}", "\u{1D159}", "\u{16FE4}"]
 
-  /// The most marks on one letter, more than any script has: a pile of them covers other lines.
+  /// The most marks on one letter, more than any script has: a pile of marks covers other lines.
   static let maximumMarks = 8
 
   private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
@@ -139,9 +143,9 @@ enum VisibleText {
   private static let emojiSelector: Unicode.Scalar = "\u{FE0F}"
   private static let keycap: Unicode.Scalar = "\u{20E3}"
 
-  // MARK: What is needed
+  // MARK: Needed characters
 
-  /// Whether a hidden character changes what is seen, where it stands.
+  /// Whether a hidden character has a visible effect at its place.
   private static func isNeeded(at place: Int, in scalars: [Unicode.Scalar]) -> Bool {
     guard place > 0 else { return false }
     let before = scalars[place - 1]
@@ -168,16 +172,16 @@ enum VisibleText {
     return isPartOfEmoji(last)
   }
 
-  /// Whether joiners stand beside a character in emoji: signs of text such as © and ™ are none.
+  /// Whether emoji join this character; text symbols such as © and ™ do not count.
   private static func isPartOfEmoji(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value >= 0x2190 && isEmoji(scalar)
   }
 
   /// Whether a joiner between two characters belongs to their script (after RFC 5892, appendix A).
   ///
-  /// Joiners choose between forms of letters in the scripts of Arabic's kind and in those of India:
-  /// there between two letters or marks of one group of scripts, and after the mark that takes a
-  /// consonant's vowel away.
+  /// Joiners choose between forms of letters in Arabic-like and Indic scripts. They belong between
+  /// two letters or marks of one group of scripts, and after the mark that removes a consonant's
+  /// vowel.
   private static func joins(_ before: Unicode.Scalar, _ after: Unicode.Scalar?) -> Bool {
     guard let group = joiningGroups.firstIndex(where: { $0.contains(before.value) }),
       isLetterOrMark(before)
@@ -187,7 +191,7 @@ enum VisibleText {
     return joiningGroups[group].contains(after.value)
   }
 
-  /// Blocks of scripts whose letters joiners stand between.
+  /// Blocks of scripts that use joiners between letters.
   private static let joiningGroups: [ClosedRange<UInt32>] = [
     0x0600...0x08FF,  // Arabic, Syriac, N'Ko and their neighbours
     0x0900...0x0DFF,  // Devanagari to Sinhala

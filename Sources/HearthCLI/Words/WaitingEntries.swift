@@ -3,14 +3,14 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// Joinings that wait for an owner or admin, as something speaks against them.
+/// Contested joins that await an owner or admin.
 enum WaitingEntries {
-  /// One of them, as it is shown.
+  /// A contested join as displayed.
   struct Item: Encodable {
     let person: String
     let device: String
     let deviceId: String
-    /// Absent for a further device of somebody who is there.
+    /// Absent for a further device of a member.
     let role: String?
     let at: String
     let reason: String
@@ -30,7 +30,7 @@ enum WaitingEntries {
       ?? "something speaks against it"
   }
 
-  /// Lists them, with what to do.
+  /// Lists them, with the next steps.
   static func show(_ items: [Item]) {
     for item in items {
       let role = item.role.map { "as \($0)" } ?? "as a further device"
@@ -45,7 +45,7 @@ enum WaitingEntries {
         + "their changes do not count")
   }
 
-  /// The joining that is meant, by name or by digits of the device's id; nil if there is none.
+  /// Returns the join of a name or of digits of the device's id; nil if there is none.
   static func find(_ text: String, in context: HouseholdContext) async throws -> WaitingEntry? {
     let waiting = await context.node.membership(of: context.zone.group).waiting
     let digits = text.lowercased()
@@ -66,7 +66,7 @@ enum WaitingEntries {
     }
   }
 
-  /// Refuses a number for somebody who came by a link and shows none.
+  /// Refuses a number for a join by link, which shows none.
   static func hasNoNumber(_ entry: WaitingEntry) -> CommandFailure {
     let name = Style.safe(entry.personName)
     return CommandFailure(
@@ -75,7 +75,7 @@ enum WaitingEntries {
         + "(\(ShortID.text(entry.device))) is theirs, then `hearth approve` without `--number`")
   }
 
-  /// Lets somebody in whose joining waits.
+  /// Confirms a pending join.
   static func confirm(
     _ entry: WaitingEntry, in context: HouseholdContext, isGiven: Bool, _ options: CommonOptions
   ) async throws {
