@@ -3,7 +3,7 @@ import HearthMembership
 import HearthStore
 import HearthSync
 
-/// One installation on a device: opens the replicas, gives the databases, and syncs.
+/// One installation on a device: it opens the replicas, provides the databases, and syncs.
 ///
 /// ```swift
 /// let node = try await HearthNode.open(at: directory, schema: [Note.self], person: "Anna")
@@ -14,7 +14,7 @@ import HearthSync
 /// try await node.sync()
 /// ```
 ///
-/// Every write is durable when it returns. One process at a time may open a folder.
+/// Every write is durable when it returns. Only one process at a time may open a folder.
 public final class HearthNode: Sendable {
   let node: Node
 
@@ -27,10 +27,10 @@ public final class HearthNode: Sendable {
   /// - Parameters:
   ///   - path: the node's own folder; never a shared one.
   ///   - schema: the record types of the program.
-  ///   - person: whose node it is; used when it is created.
-  ///   - device: what the device is called; used when it is created.
+  ///   - person: the name of the node's person; used when the node is created.
+  ///   - device: the name of the device; used when the node is created.
   ///   - passphrase: protects the key file, if given.
-  /// - Throws: ``HearthError``, with what is wrong and what to do.
+  /// - Throws: ``HearthError``, with the fault and the remedy.
   public static func open(
     at path: String, schema: [any SyncedRecord.Type], person: String, device: String = "device",
     passphrase: String? = nil
@@ -56,17 +56,17 @@ public final class HearthNode: Sendable {
   /// The zones shared with others.
   public var shared: HearthDatabase { HearthDatabase(node: node, kind: .shared) }
 
-  /// Syncs through a folder from now on: one that a file synchroniser, a network share or a stick
+  /// Adds a folder as a transport: one that a file synchroniser, a network share or a USB stick
   /// carries between devices.
   public func addFolder(_ path: String) async throws {
     _ = try await node.addFolder(path)
   }
 
-  /// Syncs through a relay from now on.
+  /// Adds a relay as a transport.
   ///
   /// - Parameters:
   ///   - address: the line that `hearth-relay serve` printed.
-  ///   - token: what the relay's operator gave, where not everybody may use it.
+  ///   - token: the token from the relay's operator, if the relay requires one.
   public func addRelay(_ address: String, token: String? = nil) async throws {
     _ = try await node.addRelay(address, token: token)
   }
@@ -74,17 +74,17 @@ public final class HearthNode: Sendable {
   /// Joins a shared zone by an invitation's link.
   ///
   /// - Parameters:
-  ///   - link: what ``HearthZone/invite(role:uses:expires:)`` gave.
-  ///   - folder: where the shared folder is on this device, or a relay's address, if not where the
-  ///     link says.
+  ///   - link: the result of ``HearthZone/invite(role:uses:expires:)``.
+  ///   - folder: the shared folder on this device, or a relay's address, if it differs from the
+  ///     link's.
   public func join(_ link: String, folder: String? = nil) async throws -> HearthZone {
     let zone = try await node.join(try InvitationLink(text: link), folderOverride: folder)
     return HearthZone(node: node, id: zone)
   }
 
-  /// Exchanges what is new with every folder and relay.
+  /// Syncs with every folder and relay.
   ///
-  /// - Returns: how many changes came, and what could not be used, in words.
+  /// - Returns: the number of received changes, and the problems in words.
   public func sync() async throws -> (received: Int, problems: [String]) {
     let report = try await node.sync()
     let problems = report.transports.flatMap { transport in
@@ -94,7 +94,7 @@ public final class HearthNode: Sendable {
     return (report.received, problems)
   }
 
-  /// Ends the work; nothing may be called afterwards.
+  /// Closes the node; no other call may follow.
   public func close() async throws {
     try await node.close()
   }
@@ -105,7 +105,7 @@ public struct HearthDatabase: Sendable {
   let node: Node
   let kind: DatabaseKind
 
-  /// Creates a shared zone; the private database has its one zone from the start.
+  /// Creates a shared zone; the private database has its single zone from the start.
   public func createZone(named name: String) async throws -> HearthZone {
     guard kind == .shared else {
       throw HearthError(.invalid, "the private database has one zone: use zones()")
@@ -113,7 +113,7 @@ public struct HearthDatabase: Sendable {
     return HearthZone(node: node, id: try await node.createHousehold(named: name))
   }
 
-  /// The zones, in order of name.
+  /// Returns the zones, in order of name.
   public func zones() async -> [HearthZone] {
     await node.dataZones().filter { $0.database == kind }
       .map { HearthZone(node: node, id: $0.id) }

@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// What a person who is invited may do.
+/// The role of an invited person.
 public enum InvitedRole: String, Sendable {
   /// Reads, writes and invites.
   case admin
@@ -23,7 +23,7 @@ public enum InvitedRole: String, Sendable {
   }
 }
 
-/// How long an invitation is good.
+/// The lifetime of an invitation.
 public struct InvitationLifetime: Sendable {
   let milliseconds: UInt64
 
@@ -44,7 +44,7 @@ public struct HearthZone: Sendable {
   /// The zone's id.
   public let id: Identifier
 
-  /// Writes one transaction: all of it appears on every device, or nothing.
+  /// Writes one transaction: every device shows all of it or nothing.
   public func write(
     _ body: @escaping @Sendable (inout ZoneTransaction) throws -> Void
   ) async throws {
@@ -55,7 +55,7 @@ public struct HearthZone: Sendable {
     }
   }
 
-  /// All records of a type that are not deleted, in order of id.
+  /// Returns all records of a type that are not deleted, in order of id.
   public func fetch<Record: SyncedRecord>(_ type: Record.Type) async throws -> [Record] {
     try await node.read(id) { source in
       try source.ids(of: type.schema.id).compactMap {
@@ -64,7 +64,9 @@ public struct HearthZone: Sendable {
     }
   }
 
-  /// The records of a type whose field shows a value, in order of id; fast where it is indexed.
+  /// Returns the records of a type whose field shows a value, in order of id.
+  ///
+  /// It is fast if the field is indexed.
   public func fetch<Record: SyncedRecord>(
     _ type: Record.Type, where field: FieldID, is value: Value
   ) async throws -> [Record] {
@@ -75,16 +77,16 @@ public struct HearthZone: Sendable {
     }
   }
 
-  /// One record; nil if it does not exist.
+  /// Returns one record; nil if it does not exist.
   public func fetch<Record: SyncedRecord>(
     _ type: Record.Type, id record: Identifier
   ) async throws -> Record? {
     try await node.read(id) { try HearthZone.record(type, record, in: $0) }
   }
 
-  /// The records of a type now, and again whenever they have changed.
+  /// Returns the records of a type now, and again after every change.
   ///
-  /// Changes that follow each other quickly come as one; equal results are not repeated.
+  /// Changes in quick succession arrive as one; equal results are not repeated.
   public func observe<Record: SyncedRecord & Equatable>(
     _ type: Record.Type
   ) -> AsyncThrowingStream<[Record], any Error> {
@@ -115,12 +117,12 @@ public struct HearthZone: Sendable {
     return try Record(id: id, fields: RecordFields(state))
   }
 
-  /// The zone's digest: equal on every replica that holds the same changes.
+  /// Returns the zone's digest, which is equal on every replica with the same changes.
   public func digest() async throws -> [UInt8] {
     try await node.digest(of: id)
   }
 
-  /// Makes an invitation; whoever has the link can join.
+  /// Creates an invitation and returns its link; anybody with the link can join.
   public func invite(
     role: InvitedRole = .member, uses: Int = 1, expires: InvitationLifetime = .days(7)
   ) async throws -> String {
@@ -129,11 +131,11 @@ public struct HearthZone: Sendable {
     ).text
   }
 
-  /// Makes an invitation for one further device of this node's person, to a shared zone and to the
-  /// person's private database.
+  /// Creates an invitation for one further device of this node's person, to a shared zone and to
+  /// the person's private database.
   ///
-  /// What the new device kept in its own private database before is added to this one's. Zones of
-  /// it that a program holds there are replaced: ask ``HearthNode/personal`` again.
+  /// The new device's own private database is merged into this one's. Zones that a program has from
+  /// that database are replaced: read ``HearthNode/personal`` again.
   public func inviteOwnDevice(expires: InvitationLifetime = .hours(1)) async throws -> String {
     try await node.invite(
       to: id,
@@ -165,7 +167,7 @@ public struct ZoneTransaction {
       Operation(RecordKey(type: type.schema.id, id: record), .assign(field, value)))
   }
 
-  /// Adds to a counter; every addition counts once.
+  /// Adds to a counter; every addition counts exactly once.
   public mutating func add<Record: SyncedRecord>(
     _ amount: Int64, to field: FieldID, of record: Identifier, _ type: Record.Type
   ) throws {
@@ -181,7 +183,7 @@ public struct ZoneTransaction {
       Operation(RecordKey(type: type.schema.id, id: record), .include(field, element)))
   }
 
-  /// Removes an element from a set, as far as this device has seen it added.
+  /// Removes the additions of an element that this device has seen.
   public mutating func exclude<Record: SyncedRecord>(
     _ element: Value, from field: FieldID, of record: Identifier, _ type: Record.Type
   ) throws {
@@ -189,7 +191,7 @@ public struct ZoneTransaction {
       Operation(RecordKey(type: type.schema.id, id: record), .exclude(field, element)))
   }
 
-  /// Deletes a record; an edit that others make meanwhile brings it back whole.
+  /// Deletes a record; a concurrent edit by others restores it completely.
   public mutating func delete<Record: SyncedRecord>(
     _ record: Identifier, _ type: Record.Type
   ) throws {
