@@ -12,8 +12,8 @@ import HearthSync
 /// }
 /// ```
 ///
-/// Numbers of types and fields never change and are never reused; names may change. Adding a field or
-/// a type writes nothing, and programs that lack it keep and forward its values.
+/// Numbers of types and fields never change and are never reused; names may change. Adding a field
+/// or a type writes nothing, and programs that lack it keep and forward its values.
 public protocol SyncedRecord: Sendable {
   /// The type's number, name and fields.
   static var schema: RecordSchema { get }
