@@ -5,29 +5,29 @@ import HearthRelayProtocol
 import HearthSync
 import HearthTransport
 
-/// A place from which a catalogue is read, none of which is trusted.
+/// A place from which a catalogue is read; no place is trusted.
 struct CatalogueSource {
-  /// The places there are.
+  /// The kinds of places.
   enum Place {
     case relay(RelayCatalogue)
     case folder(String)
   }
 
-  /// Which catalogue.
+  /// The catalogue.
   let catalogue: CatalogueReference
-  /// Where.
+  /// The place.
   let place: Place
 
-  /// The most pages of one fetch: far more than a catalogue that was published daily for years.
+  /// The most pages of one fetch: far more than a catalogue with years of daily versions.
   private static let maximumPages = 2_000
 
-  /// Fetches the newest version, whole and proven.
+  /// Fetches the newest version, complete and verified.
   ///
   /// - Parameters:
-  ///   - present: the copy to go on from.
-  ///   - cursor: how far the relay's log is in that copy.
-  ///   - greatest: a version that may not be fallen behind.
-  /// - Returns: the version, which may be the present one, and how far the log is known with it.
+  ///   - present: the copy from which to continue.
+  ///   - cursor: the position of the relay's log in that copy.
+  ///   - greatest: a version below which the result may not fall.
+  /// - Returns: the version, which may be the present one, and the log position that belongs to it.
   /// - Throws: `TransportError`, `SyncError`, `HearthError`.
   func fetch(
     since present: PublicCatalogue?, cursor: RelayCursor?, greatest: PublicHead?
@@ -42,7 +42,7 @@ struct CatalogueSource {
         do {
           return try changes(remote, opened.head, after: cursor.position, present, greatest)
         } catch let error as SyncError where error.code == .catalogueIncomplete {
-          // Something does not fit together: the whole log says more.
+          // Something does not fit together: the whole log shows more.
         }
       }
       return try changes(remote, opened.head, after: 0, nil, greatest)
@@ -85,13 +85,13 @@ struct CatalogueSource {
     return try PublicCatalogue(of: catalogue, head: pack.head, records: pack.records)
   }
 
-  /// Asks the relay, and believes what proves itself.
+  /// Queries the relay, and accepts only records that verify.
   ///
   /// - Parameters:
-  ///   - limit: how many records are wanted at most.
-  ///   - present: the records of the type in the copy here.
+  ///   - limit: the most records to return.
+  ///   - present: the records of the type in the local copy.
   ///   - known: the version of that copy.
-  /// - Returns: the records, and how many were left out as older than the copy here.
+  /// - Returns: the records, and the number of records left out as older than the local copy.
   func find(
     _ query: PublicQuery, atMost limit: Int, present: [SignedPublicRecord], head known: PublicHead?
   ) throws -> (records: [PublicRecord], stale: Int) {
@@ -105,7 +105,7 @@ struct CatalogueSource {
     while let question = next, found.count < limit {
       let answer = try remote.find(question)
       for record in try answer.proven(for: question, of: catalogue) {
-        // Retired or changed since: the copy here knows better.
+        // Retired or changed since; the local copy is newer.
         let isOld =
           newest[record.path].map { record.revision < $0 }
           ?? (record.revision <= known?.version ?? 0)

@@ -2,7 +2,7 @@ import Glibc
 import HearthCRDT
 import HearthSync
 
-/// The anchor as a file of the node's folder, known by inode and change time.
+/// The rollback guard as a file of the node's folder, identified by inode and change time.
 struct DiskAnchorFile: AnchorFile {
   let path: String
 

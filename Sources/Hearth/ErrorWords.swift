@@ -3,11 +3,11 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// Text of a link or file with everything that does not show itself written as its number, and cut
-/// after 200 characters.
+/// Returns text of a link or file with each hidden character as its number, cut after 200
+/// characters.
 ///
-/// Control characters could move a terminal's cursor; those that are invisible would let two
-/// different paths look the same.
+/// Control characters could move a terminal's cursor, and invisible ones would make two different
+/// paths look the same.
 package func printable(_ text: String) -> String {
   let limit = 200
   var result = ""
@@ -22,7 +22,9 @@ package func printable(_ text: String) -> String {
   return text.count > limit ? result + "…" : result
 }
 
-/// The stable word for an error of any layer, on which programs decide; nil for a foreign error.
+/// Returns the stable word for an error of any layer; nil for a foreign error.
+///
+/// Programs decide on this word.
 package func codeWord(of error: any Error) -> String? {
   switch error {
   case let error as HearthError: error.code.rawValue

@@ -1,32 +1,32 @@
 import HearthCrypto
 
-/// Why a node could not do something, in a form that programs compare and people read.
+/// A failure of a node, in a form that programs compare and people read.
 public struct HearthError: Error, Sendable {
   /// The kind of failure; programs decide on this alone.
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The stable word for the kind.
     public let rawValue: String
 
-    /// Takes the word as it is.
+    /// Makes a code from its stable word.
     public init(rawValue: String) {
       self.rawValue = rawValue
     }
 
-    /// There is no node in the folder.
+    /// The folder contains no node.
     public static let noNode = Code(rawValue: "noNode")
-    /// There is one already.
+    /// The folder contains a node already.
     public static let exists = Code(rawValue: "exists")
-    /// Another process works on the node.
+    /// Another process uses the node.
     public static let locked = Code(rawValue: "locked")
     /// The passphrase is wrong, or one is needed.
     public static let passphrase = Code(rawValue: "passphrase")
     /// The person or device may not do this.
     public static let notAllowed = Code(rawValue: "notAllowed")
-    /// Something was asked for that is not there.
+    /// The requested object does not exist.
     public static let notFound = Code(rawValue: "notFound")
-    /// Input that makes no sense.
+    /// The input is invalid.
     public static let invalid = Code(rawValue: "invalid")
-    /// What came from outside does not hold; nothing of this node is damaged.
+    /// External data does not verify; nothing of this node is damaged.
     public static let untrusted = Code(rawValue: "untrusted")
     /// A transport could not be reached.
     public static let offline = Code(rawValue: "offline")
@@ -38,9 +38,9 @@ public struct HearthError: Error, Sendable {
 
   /// The kind of failure.
   public let code: Code
-  /// What happened, where, and what to do.
+  /// The error, its place and the remedy, in words.
   public let message: String
-  /// The error underneath, if any.
+  /// The underlying error, if any.
   public let cause: (any Error)?
 
   /// Makes an error.
@@ -52,7 +52,7 @@ public struct HearthError: Error, Sendable {
 }
 
 extension HearthError: Equatable {
-  /// Whether two errors are of one kind.
+  /// Equality by code.
   public static func == (left: HearthError, right: HearthError) -> Bool {
     left.code == right.code
   }
@@ -63,7 +63,7 @@ extension HearthError: CustomStringConvertible {
   public var description: String { message }
 }
 
-/// What an error of any layer says to a person, without the word for programs before it.
+/// Returns an error's text for people, without the code word in front of it.
 package func words(of error: any Error) -> String {
   (error as? CryptoError)?.message ?? "\(error)"
 }

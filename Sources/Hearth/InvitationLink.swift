@@ -2,20 +2,21 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-/// The text of an invitation: its secret, and where the household's folder is.
+/// The text of an invitation: its secret, and the location of the household's folder.
 ///
 /// `hearth://join/v1/SECRET/FOLDER/RELAY`, where SECRET has 28 characters with their own check,
 /// FOLDER is the path in base32 and RELAY the relay's pin, port and host in base32; either may be
-/// empty, and the last one left out. Whoever has the link can join; it is given to one person only.
+/// empty, and the last one left out. Anybody with the link can join, so the inviter gives it to one
+/// person only.
 package struct InvitationLink {
   package let secret: InviteSecret
-  /// The inviter's path of the shared folder, if it has one.
+  /// The inviter's path of the shared folder, if there is one.
   package let folder: String?
-  /// The relay over which the household is reached, if it is over one.
+  /// The relay of the household, if there is one.
   package let relay: RelayAddress?
 
   private static let prefix = "hearth://join/v1/"
-  /// The longest text that is read as a link.
+  /// The longest text that is accepted as a link.
   package static let maximumCharacters = 8 * 1024
 
   init(secret: InviteSecret, folder: String?, relay: RelayAddress? = nil) {
@@ -24,7 +25,7 @@ package struct InvitationLink {
     self.relay = relay
   }
 
-  /// Reads a link, and says what is wrong with one that cannot be.
+  /// Reads a link; the error names the fault.
   package init(text: String) throws {
     let text = text.filter { !$0.isWhitespace }
     guard text.utf8.count <= InvitationLink.maximumCharacters else {
@@ -60,7 +61,7 @@ package struct InvitationLink {
       + (relay.map { "/" + Base32.encode(InvitationLink.bytes(of: $0)) } ?? "")
   }
 
-  /// 32 bytes of pin, 2 of port, big-endian, and the host.
+  /// The bytes of an address: 32 of pin, 2 of port, big-endian, and the host.
   private static func bytes(of relay: RelayAddress) -> [UInt8] {
     relay.pin.array + [UInt8(relay.port >> 8), UInt8(relay.port & 255)] + Array(relay.host.utf8)
   }

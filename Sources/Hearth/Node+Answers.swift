@@ -6,24 +6,24 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// An answer that newcomers fetch, kept until they have.
+/// An answer for a newcomer, kept until the newcomer has fetched it.
 struct KeptAnswer: Codable, Equatable {
   let groupID: String
   let deviceID: String
   let scope: String
   let bytes: Data
   let madeMilliseconds: UInt64
-  /// By which invitation was asked; in whose mailbox a relay keeps the answer.
+  /// The invitation of the request, in whose mailbox a relay keeps the answer.
   var inviteID: String?
 }
 
-// What those who asked to join are told, until they have heard it.
+// Answers to join requests, kept until the newcomers have them.
 extension Node {
   static let answersFact = "joins.answers"
   /// How long an answer is kept for a newcomer who never fetches it: 30 days.
   package static let answerMilliseconds: UInt64 = 30 * 24 * 60 * 60 * 1_000
 
-  /// Where newcomers look for an answer at relays.
+  /// Returns the relay mailbox in which a newcomer looks for an answer.
   private func requestAccess(of answer: KeptAnswer) throws -> MailboxAccess? {
     guard let group = Identifier(hex: answer.groupID),
       let invite = membership(of: group).invites.first(where: {
@@ -38,7 +38,7 @@ extension Node {
     return try JSONDecoder().decode([KeptAnswer].self, from: Data(encoded))
   }
 
-  /// Tells those who asked by an invitation that was closed, and cannot read the log.
+  /// Notifies people who asked by a closed invitation and cannot read the log.
   func publishFarewells() throws {
     for group in engine.exchangedGroups {
       let farewells = try engine.farewells(in: group, nowMilliseconds: now())
@@ -47,7 +47,7 @@ extension Node {
         guard let transport = try? transport(setting.path) else { continue }
         for farewell in farewells {
           lay(farewell.name.scope, in: try requestAccess(of: farewell.invite), on: transport)
-          // A folder that is away gets it at the next exchange.
+          // An unreachable folder gets it at the next exchange.
           if (try? transport.fetch(farewell.name)) != nil { continue }
           try? transport.publish(farewell.name, try farewell.bytes())
         }
@@ -55,7 +55,7 @@ extension Node {
     }
   }
 
-  /// Puts answers where newcomers look for them, until these have written something.
+  /// Publishes answers where newcomers look for them, until the newcomers have written something.
   func publishAnswers() throws {
     let answers = try keptAnswers()
     guard !answers.isEmpty else { return }
@@ -72,8 +72,8 @@ extension Node {
           }
       }
     }
-    // All answers to one device lie under one name: there the last of those counts by which it is
-    // in, and nobody puts another one in its place.
+    // All answers to one device share one name. There the last answer counts, by which the device
+    // was admitted, and nobody replaces it with another one.
     let last = Dictionary(waiting.map { ($0.scope, $0) }, uniquingKeysWith: { $1 })
     let due = waiting.filter { answer in
       guard last[answer.scope] == answer, let group = Identifier(hex: answer.groupID),
@@ -89,7 +89,7 @@ extension Node {
         else { continue }
         let name = BlobName(kind: .capsule, scope: scope)
         if let access = try requestAccess(of: answer) { lay(scope, in: access, on: transport) }
-        // A folder that is away gets it at the next exchange.
+        // An unreachable folder gets it at the next exchange.
         if let held = try? transport.fetch(name), held == Array(answer.bytes) { continue }
         try? transport.publish(name, Array(answer.bytes))
       }

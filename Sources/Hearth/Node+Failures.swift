@@ -3,15 +3,15 @@ import HearthCRDT
 import HearthStore
 import HearthSync
 
-/// What went wrong over a way when this node last synced.
+/// The failure of a transport in this node's last sync.
 package struct WayFailure: Codable, Equatable, Sendable {
-  /// Why, in words that say what to do as well.
+  /// The reason and the remedy, in words.
   package let text: String
   package let milliseconds: UInt64
 }
 
-// What went wrong over each way is kept, so that somebody who looks later hears of it: a folder
-// that takes nothing can be listed as well as before.
+// Each transport's failure is kept, so that a later look shows it: a folder that accepts no writes
+// can still be listed.
 extension Node {
   private static let failuresFact = "transports.failed"
 
@@ -20,12 +20,13 @@ extension Node {
     return try JSONDecoder().decode([String: WayFailure].self, from: Data(encoded))
   }
 
-  /// What went wrong over a way in the last round; nil if nothing did.
+  /// Returns the failure of a transport in the last round; nil if there was none.
   package func lastFailure(of setting: TransportSetting) throws -> WayFailure? {
     try wayFailures()[setting.path]
   }
 
-  /// Why the next round could give nothing to a folder, as far as can be seen without writing.
+  /// Returns the reason why a folder cannot accept the next round, as far as visible without
+  /// writing.
   package func folderFault(of setting: TransportSetting) -> String? {
     guard setting.kind == "folder" else { return nil }
     guard FileManager.default.isWritableFile(atPath: setting.path) else {
@@ -39,16 +40,16 @@ extension Node {
     return "the disk of \(setting.path) is full: \(free / 1_024) KB are free"
   }
 
-  /// With less room than this the next few changes do not fit.
+  /// With less room than this, the next few changes do not fit.
   private static let leastFolderBytes: UInt64 = 64 * 1_024
 
-  /// Keeps what went wrong in a round, and forgets what did before.
+  /// Keeps the failures of a round, and forgets earlier ones.
   func keepFailures(of report: SyncReport) throws {
     let before = try wayFailures()
     var failures: [String: WayFailure] = [:]
     for round in report.transports {
       guard let text = round.failure ?? round.refusals.first else { continue }
-      // The same once more is not news: it tells since when it has been so.
+      // A repeated failure is not news: it keeps the time at which it began.
       failures[round.setting] =
         before[round.setting].flatMap { $0.text == text ? $0 : nil }
         ?? WayFailure(text: text, milliseconds: now())

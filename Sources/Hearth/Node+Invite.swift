@@ -7,10 +7,10 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// What an invitation is to be.
+/// The terms of an invitation.
 package struct InvitationTerms: Sendable {
   package var role: Role
-  /// Whether an owner or admin lets in each newcomer.
+  /// Whether an owner or admin approves each newcomer.
   package var needsApproval = false
   /// Whether it is for a further device of this node's person.
   package var isToOneself = false
@@ -32,18 +32,19 @@ package struct InvitationTerms: Sendable {
   }
 }
 
-/// What came of following an invitation's link.
+/// The result of following an invitation's link.
 package enum JoinOutcome: Sendable {
-  /// This node is in the household of the zone.
+  /// This node is now in the household of the zone.
   case joined(ZoneID)
-  /// The household was asked, and somebody there must approve.
+  /// The request was sent, and somebody in the household must approve it.
   case asked(PendingJoin)
 }
 
 extension Node {
-  /// Makes an invitation to a household and puts its capsule on every transport of the household.
+  /// Creates an invitation to a household and puts its invitation bundle on every transport of the
+  /// household.
   ///
-  /// - Returns: the link; whoever has it can join.
+  /// - Returns: the link; anybody with the link can join.
   package func invite(
     to zone: ZoneID, role: Role, maximumUses: Int, expiresInMilliseconds: UInt64
   ) throws -> InvitationLink {
@@ -53,18 +54,19 @@ extension Node {
         role: role, maximumUses: maximumUses, expiresInMilliseconds: expiresInMilliseconds))
   }
 
-  /// Makes an invitation to a household and puts its capsule on every transport of the household.
+  /// Creates an invitation to a household and puts its invitation bundle on every transport of the
+  /// household.
   ///
-  /// Where a transport is away, none is made; where it fails in between, it is closed again, as
-  /// nobody has its link.
+  /// If a transport is unreachable, no invitation is created. If one fails in between, the
+  /// invitation is closed again, since nobody has its link.
   ///
-  /// - Returns: the link; whoever has it can join, or ask to.
-  /// - Throws: `offline` where nobody could reach the household, `notAllowed`.
+  /// - Returns: the link; anybody with the link can join, or ask to join.
+  /// - Throws: `offline` if nobody could reach the household, `notAllowed`.
   package func invite(to zone: ZoneID, _ terms: InvitationTerms) throws -> InvitationLink {
     let state = shown(try engine.zone(zone))
     let settings = try waysForInvitation(to: state, terms)
     for setting in settings { try requireReach(of: setting) }
-    // What was written here is sealed with it: a copy of this node must have been noticed before.
+    // The invitation seals pending changes, so a copy of this node must be detected before.
     if engine.membership(of: state.group).newcomers == .fromJoin { _ = try sync() }
     let made = try makeInvitation(to: state, terms)
     try keep(made, to: state.group)
@@ -86,10 +88,10 @@ extension Node {
       relay: try settings.first { $0.kind == "relay" }.map { try RelayAddress($0.path) })
   }
 
-  /// The ways over which somebody can follow an invitation.
+  /// Returns the transports over which somebody can follow an invitation.
   ///
-  /// One for a further device leads to the private database too, so it goes over the ways of both
-  /// where there are such.
+  /// An invitation for a further device leads to the private database too, so it uses the
+  /// transports of both if there are any.
   private func waysForInvitation(
     to state: ZoneState, _ terms: InvitationTerms
   ) throws -> [TransportSetting] {
@@ -118,7 +120,7 @@ extension Node {
     return both
   }
 
-  /// Sees whether a transport can be reached, before others are told of an invitation.
+  /// Checks that a transport is reachable, before others see the invitation.
   private func requireReach(of setting: TransportSetting) throws {
     do {
       if let relay = try transport(setting.path) as? RelayTransport {
@@ -132,7 +134,7 @@ extension Node {
     }
   }
 
-  /// Puts an invitation and the news of it on every transport.
+  /// Puts an invitation and its log entry on every transport.
   private func give(
     _ made: MadeInvitation, _ terms: InvitationTerms, to settings: [TransportSetting]
   ) throws {
@@ -160,7 +162,7 @@ extension Node {
     }
   }
 
-  /// Closes an invitation whose link nobody was given.
+  /// Closes an invitation whose link nobody received.
   package func withdraw(_ link: InvitationLink, of zone: ZoneID) throws {
     try withdraw(link.secret, of: engine.zone(zone).group)
     _ = try sync()
@@ -168,7 +170,7 @@ extension Node {
 
   private func withdraw(_ secret: InviteSecret, of group: GroupID) throws {
     try closeInvitation(identifier(secret.publicKeys.inviteID), of: group)
-    // What it carries for a further device's private database, where it carries that.
+    // The companion invitation to a further device's private database, if there is one.
     let companion = try identifier(secret.companion().publicKeys.inviteID)
     if let own = ownPrivateGroup(),
       membership(of: own).invites.contains(where: { $0.operation.invite == companion })
@@ -177,14 +179,14 @@ extension Node {
     }
   }
 
-  /// Joins a household by a link that lets in at once.
+  /// Joins a household by a link that needs no approval.
   ///
   /// - Parameters:
-  ///   - folderOverride: where the shared folder is on this device, or the relay's address, if not
-  ///     where the link says.
-  ///   - bootstrapping: snapshots to start zones from, where they are at hand.
+  ///   - folderOverride: the shared folder on this device, or the relay's address, if it differs
+  ///     from the link's.
+  ///   - bootstrapping: snapshots to start zones from, if available.
   /// - Returns: the household's zone.
-  /// - Throws: `notAllowed` where somebody must approve first; the household was asked then.
+  /// - Throws: `notAllowed` if somebody must approve first; the request was sent then.
   @discardableResult
   package func join(
     _ link: InvitationLink, folderOverride: String?, bootstrapping: [ZoneID: [[UInt8]]] = [:]
@@ -199,12 +201,12 @@ extension Node {
     }
   }
 
-  /// Follows a link: joins a household, or asks to be let in.
+  /// Follows a link: joins a household, or asks to join.
   ///
   /// - Parameters:
-  ///   - folderOverride: where the shared folder is on this device, or the relay's address, if not
-  ///     where the link says.
-  ///   - bootstrapping: snapshots to start zones from, where they are at hand.
+  ///   - folderOverride: the shared folder on this device, or the relay's address, if it differs
+  ///     from the link's.
+  ///   - bootstrapping: snapshots to start zones from, if available.
   package func enter(
     by link: InvitationLink, folderOverride: String?, bootstrapping: [ZoneID: [[UInt8]]] = [:]
   ) throws -> JoinOutcome {
@@ -231,15 +233,16 @@ extension Node {
     return .joined(try recordZone(of: opened.group))
   }
 
-  /// The households that this node is or was in.
+  /// Returns the households that this node is or was in.
   func households() -> [GroupID] {
     Set(engine.zones.filter { $0.database == .shared }.map(\.group)).sorted()
   }
 
-  /// Follows a link for a further device where this one is in the household already: what is left
-  /// is the private database.
+  /// Follows a link for a further device if this one is in the household already.
   ///
-  /// - Returns: the household's zone; nil where there is more to do, or nothing.
+  /// Only the private database remains to be joined.
+  ///
+  /// - Returns: the household's zone; nil if there is more to do, or nothing.
   private func followAgain(
     _ sealed: [UInt8], _ link: InvitationLink, folder path: String, knowing known: [GroupID]
   ) throws -> ZoneID? {
@@ -260,7 +263,7 @@ extension Node {
     return try recordZone(of: opened.group)
   }
 
-  /// Closes the part of a link that this device had no use for, so that nobody else has.
+  /// Closes the part of a link that this device did not need, so that nobody else can use it.
   private func closeRest(of link: InvitationLink, to group: GroupID) throws {
     let id = try identifier(link.secret.publicKeys.inviteID)
     let invite = membership(of: group).invites.first { $0.operation.invite == id }
@@ -273,7 +276,7 @@ extension Node {
     _ = try sync()
   }
 
-  /// Opens a capsule and joins, where it lets in at once.
+  /// Opens an invitation bundle, and joins if it needs no approval.
   private func begin(
     _ capsule: [UInt8], _ link: InvitationLink, folder path: String,
     over transport: any Transport
@@ -311,7 +314,8 @@ extension Node {
     return opened
   }
 
-  /// How many files could not be used and what is wrong with the first, in words; nil if none.
+  /// Returns the number of unusable files and the fault of the first, in words; nil if there are
+  /// none.
   static func unusableFiles(in report: TransportReport) -> String? {
     let faults = report.problems.filter(\.hidesData)
     guard let first = faults.first else { return nil }
@@ -319,7 +323,8 @@ extension Node {
     return "\(subject) of the folder cannot be used (\(first.fault))"
   }
 
-  /// Does several steps or none: whoever is not let in keeps no zones, keys or transport of it.
+  /// Performs all steps or none: a rejected device keeps no zones, keys or transport of the
+  /// household.
   func takeBack<Result>(unlessDone steps: () throws -> Result) throws -> Result {
     let before = (engine, profile)
     do {
@@ -333,8 +338,9 @@ extension Node {
     }
   }
 
-  /// Finds a link's capsule: at the place that was named, at the link's, or in a shared folder that
-  /// this node has already.
+  /// Finds a link's invitation bundle.
+  ///
+  /// It looks at the given place, at the link's, and in the shared folders of this node.
   private func find(
     _ link: InvitationLink, at folderOverride: String?
   ) throws -> (place: String, transport: any Transport, capsule: [UInt8]) {
@@ -405,7 +411,7 @@ extension Node {
     return capsule
   }
 
-  /// Makes this node the invited person's, where the invitation is for one who is there already.
+  /// Makes this node a device of the invited person, if the invitation is for an existing one.
   ///
   /// Only a node that is in no other household can change its person.
   private func takeOverPerson(from secret: InviteSecret, of group: GroupID) throws {
@@ -419,7 +425,7 @@ extension Node {
     try become(wanted, named: name)
   }
 
-  /// Only a node that is in no other household can become another person's.
+  /// Requires that this node is in no other household: only then can it become another person's.
   func requireNobodyElse(than name: String, besides group: GroupID) throws {
     guard households().contains(where: { $0 != group }) else { return }
     throw HearthError(
@@ -430,7 +436,7 @@ extension Node {
         + "(--home PATH), and join there")
   }
 
-  /// The zone of a group's records.
+  /// Returns the zone of a group's records.
   func recordZone(of group: GroupID) throws -> ZoneID {
     guard let zone = engine.zones.first(where: { $0.group == group && $0.kind == .data })
     else { throw HearthError(.corrupt, "the household has no zone of records") }

@@ -3,13 +3,13 @@ import HearthMembership
 import HearthStore
 import HearthSync
 
-// A device whose files were copied works in two places. Its copy knows, as it began a new life;
-// the original and everybody else are told here, once.
+// A device whose files were copied works in two places. The copy knows, because it began a new
+// incarnation. The original and everybody else are notified here, once.
 extension Node {
-  /// Notes the new lives of devices, and the devices that work beside one.
+  /// Adds notices about new incarnations of devices, and about devices that run beside one.
   ///
-  /// - Parameter isNewcomer: whether this device was not in the group before: what was then is no
-  ///   news to it.
+  /// - Parameter isNewcomer: whether this device was not in the group before; earlier events are
+  ///   then no news.
   func noticeLives(of group: GroupID, isNewcomer: Bool) throws {
     let membership = membership(of: group)
     guard membership.isActive(device) else { return }
@@ -40,9 +40,11 @@ extension Node {
     }
   }
 
-  /// That a device with this one's keys works elsewhere, and what to do; nil where none is known.
+  /// Returns that a device with this one's keys runs elsewhere, with the remedy; nil if none is
+  /// known.
   ///
-  /// The notice of it is told once; this holds for as long as the device is in and lives on.
+  /// The notice about it appears once. This result lasts while the device is a member and keeps its
+  /// incarnation.
   package func copyFinding() throws -> (fault: String, remedy: String)? {
     let isCopied = households().contains { group in
       let membership = membership(of: group)

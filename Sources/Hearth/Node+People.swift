@@ -5,9 +5,9 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// How a device's or person's time in a group ended.
+/// The end of a device's or person's membership in a group.
 package struct Ending: Equatable, Sendable {
-  /// Who ended it.
+  /// The kind of end.
   package enum Kind: String, Sendable {
     /// Somebody removed the person.
     case removed
@@ -17,15 +17,15 @@ package struct Ending: Equatable, Sendable {
     case left
     /// The person's recovery words replaced all devices.
     case recovered
-    /// What had let this device in has no effect any more.
+    /// The operation that admitted this device has no effect any more.
     case overruled
   }
 
   package let kind: Kind
-  /// Who did it.
+  /// The person who caused it.
   package let personName: String
   package let milliseconds: UInt64
-  /// Why, where the kind does not say it.
+  /// The reason, if the kind does not say it.
   package let reason: String?
 
   init(kind: Kind, personName: String, milliseconds: UInt64, reason: String? = nil) {
@@ -36,16 +36,17 @@ package struct Ending: Equatable, Sendable {
   }
 }
 
-// What people do to a household's people and devices; others learn of it by the next exchange.
+// Actions on a household's people and devices; others learn of them at the next exchange.
 extension Node {
-  /// Removes a person with all devices, with new keys for those who stay.
+  /// Removes a person with all devices, and makes new keys for the remaining members.
   package func remove(_ person: PersonID, from group: GroupID) throws {
     try engine.remove(person, from: group, nowMilliseconds: now())
     announce()
   }
 
-  /// Revokes a device, with new keys for those who stay; one of this person's from the private
-  /// database too.
+  /// Revokes a device, and makes new keys for the remaining ones.
+  ///
+  /// A device of this person is also revoked from the private database.
   package func revoke(_ lost: DeviceID, from group: GroupID) throws {
     let moment = now()
     let own = ownPrivateGroup().flatMap { isOwn(lost, in: $0) && $0 != group ? $0 : nil }
@@ -59,15 +60,16 @@ extension Node {
     announce()
   }
 
-  /// Gives a person another role.
+  /// Changes a person's role.
   package func setRole(of person: PersonID, to role: Role, in group: GroupID) throws {
     try engine.setRole(of: person, to: role, in: group, nowMilliseconds: now())
     announce()
   }
 
-  /// Sets what newcomers may read, with new keys of the zones of records.
+  /// Sets the history that newcomers may read, with new keys of the record zones.
   ///
-  /// - Returns: the open invitations that it closed, as their capsules carry keys of before.
+  /// - Returns: the open invitations that it closed, because their invitation bundles contain
+  ///   earlier keys.
   package func setNewcomers(
     _ newcomers: ControlOperation.Newcomers, of group: GroupID
   ) throws -> [Identifier] {
@@ -80,20 +82,20 @@ extension Node {
     return before.subtracting(open()).sorted()
   }
 
-  /// Whether there are changes of a group that stay closed here until an owner or admin gives a
-  /// snapshot that holds them.
+  /// Whether changes of a group stay unreadable here until an owner or admin provides a snapshot
+  /// that contains them.
   package func awaitsSnapshot(in group: GroupID) throws -> Bool {
     try engine.zones.contains { try $0.group == group && engine.awaitsSnapshot($0.id) }
   }
 
-  /// The names of those whose snapshot this device believes alone and waits for, where it waits for
+  /// Returns the people from any one of whom this device accepts the awaited snapshot, if it awaits
   /// one.
   package func awaitedVoices(in group: GroupID) -> [String] {
     engine.awaitedVoices(in: group).map(\.name)
   }
 
-  /// Who made the snapshot that a zone of a group began from, and who attests something else; nil
-  /// where nobody does.
+  /// Returns the maker of the snapshot from which a zone of a group began, and the people who
+  /// attest something else; nil if there are none.
   package func refutedBase(in group: GroupID) throws -> (maker: String, others: [String])? {
     for zone in engine.zones where zone.group == group && zone.kind == .data {
       if let refuted = try engine.refutedBase(of: zone.id) { return refuted }
@@ -101,25 +103,26 @@ extension Node {
     return nil
   }
 
-  /// The devices of a group that have the same changes as this one and report other records.
+  /// Returns the devices of a group with the same changes as this one and a different record
+  /// digest.
   package func stateDifferences(in group: GroupID) throws -> [StateDifference] {
     try engine.zones.filter { $0.group == group && $0.kind == .data }
       .flatMap { try engine.stateDifferences(in: $0.id) }
   }
 
-  /// The records of a group's zones that take no more of an author.
+  /// Returns the records of a group's zones that accept no more from an author.
   package func overfullRecords(in group: GroupID) throws -> [OverfullRecord] {
     try engine.zones.filter { $0.group == group && $0.kind == .data }
       .flatMap { try engine.overfullRecords(in: $0.id) }
   }
 
-  /// Closes an invitation, with new keys where it carried the old ones.
+  /// Closes an invitation, with new keys if its bundle contained the old ones.
   package func closeInvitation(_ invite: Identifier, of group: GroupID) throws {
     try engine.closeInvitation(invite, of: group, nowMilliseconds: now())
     announce()
   }
 
-  /// Lets in somebody whose joining waits, as something speaks against it.
+  /// Confirms a contested join.
   ///
   /// - Throws: `notFound`, `notAllowed`.
   package func confirm(_ entry: WaitingEntry, in group: GroupID) throws -> SyncReport {
@@ -128,10 +131,10 @@ extension Node {
     return try sync()
   }
 
-  /// Offers the group to another person.
+  /// Offers the ownership of the group to another person.
   ///
   /// - Parameter words: the text of the owner's recovery words.
-  /// - Throws: `notAllowed`, also where the owner has no words.
+  /// - Throws: `notAllowed`, also if the owner has no words.
   package func transferOwner(
     of group: GroupID, to person: PersonID, words: consuming [UInt8]
   ) throws {
@@ -154,17 +157,17 @@ extension Node {
     announce()
   }
 
-  /// Takes an offer of the group.
+  /// Accepts an offer of the group.
   package func acceptOwner(of group: GroupID, offer: RecordID) throws {
     try engine.acceptOwner(of: group, offer: offer, nowMilliseconds: now())
     announce()
   }
 
-  /// Leaves a group with all devices of this person, after giving the others what only this
-  /// device has.
+  /// Leaves a group with all devices of this person, after publishing changes that only this device
+  /// has.
   ///
-  /// - Returns: what came of telling the others.
-  /// - Throws: `offline` where what was written here could not be given to anybody.
+  /// - Returns: the report of the sync that notifies the others.
+  /// - Throws: `offline` if the changes of this device could not be published anywhere.
   package func leave(_ group: GroupID) throws -> SyncReport {
     let report = try sync()
     if let failure = report.transports.first(where: { $0.failure != nil })?.failure {
@@ -182,7 +185,7 @@ extension Node {
     return try sync()
   }
 
-  /// How this device's time in a group ended; nil while it belongs to it.
+  /// Returns the end of this device's membership in a group; nil while it is a member.
   package func ending(in group: GroupID) -> Ending? {
     let membership = membership(of: group)
     guard !membership.isActive(device) else { return nil }
@@ -207,7 +210,7 @@ extension Node {
     return nil
   }
 
-  /// Why what let this device in has no effect; nil where nothing ever let it in.
+  /// Returns why this device's admission has no effect; nil if nothing ever admitted it.
   private func overruling(in membership: Membership) -> Ending? {
     for entry in membership.audit().reversed() {
       guard let void = entry.void else { continue }
@@ -226,7 +229,7 @@ extension Node {
     return nil
   }
 
-  /// Gives the others the news that this person has left, which no exchange does any more.
+  /// Publishes the fact that this person has left, which a regular exchange no longer does.
   func sayFarewell() throws {
     for group in households() where ending(in: group)?.kind == .left {
       for zone in engine.zones where zone.group == group {

@@ -8,43 +8,43 @@ import HearthTransport
 
 /// A private database that this node was invited to and is not in yet.
 package struct PendingPrivate: Codable, Equatable, Sendable {
-  /// Who made the invitation.
+  /// The name of the inviter.
   package let inviterName: String
-  /// The folder or relay over which it is reached.
+  /// The folder or relay through which it is reached.
   package let place: String
   let secret: String
   let capsule: Data
-  /// What has to arrive first, in words.
+  /// The data that must arrive first, in words.
   package var waitsFor: String?
-  /// Why it will not be, in words; nil while there is hope.
+  /// The reason why it cannot be joined, in words; nil while it still can.
   package var refusal: String?
 }
 
-/// How a node stands with its person's private database.
+/// The status of a node with its person's private database.
 package struct PrivateStanding: Sendable {
   /// The zone of its records.
   package let zone: ZoneState
-  /// Its devices, this one among them; this one alone while it is not shared.
+  /// Its devices, including this one; only this one while it is not shared.
   package let devices: [Membership.Device]
-  /// Whether it goes over transports.
+  /// Whether transports carry it.
   package let isShared: Bool
-  /// The one that this node was invited to and is not in yet.
+  /// The private database that this node was invited to and is not in yet.
   package let pending: PendingPrivate?
-  /// How this device's time in it ended; nil while it belongs to it.
+  /// The end of this device's membership in it; nil while it is a member.
   package let ending: Ending?
 }
 
-// The private database of this node's person: which one is in use, and how its devices share it.
+// The private database of this node's person: the one in use, and how its devices share it.
 extension Node {
   private static let pendingPrivateFact = "private.pending"
   static let privateName = "private"
 
-  /// The zone of the person's own records; nil only for a node that was not completely created.
+  /// The zone of the person's own records; nil only for a node whose creation was interrupted.
   package var privateZone: ZoneState? {
     engine.zones.first { $0.group == engine.privateGroup && $0.kind == .data }
   }
 
-  /// How this node stands with its person's private database.
+  /// Returns the status of this node with its person's private database.
   package func privateStanding() throws -> PrivateStanding? {
     guard let zone = privateZone else { return nil }
     return PrivateStanding(
@@ -59,7 +59,7 @@ extension Node {
     }
   }
 
-  /// Whether another private database is about to take the place of the one in use.
+  /// Whether another private database is about to replace the one in use.
   func awaitsPrivate() throws -> Bool {
     try pendingPrivate() != nil || pendingJoins().contains { $0.isPrivate == true }
   }
@@ -71,9 +71,9 @@ extension Node {
 
   // MARK: Inviting
 
-  /// Makes an invitation to a household; one to oneself carries one to the private database.
+  /// Creates an invitation to a household; one to oneself includes one to the private database.
   ///
-  /// A device that is not in its person's private database yet has none to give.
+  /// A device that is not in its person's private database yet cannot include it.
   func makeInvitation(to state: ZoneState, _ terms: InvitationTerms) throws -> MadeInvitation {
     try foundPrivate()
     let secret = try InviteSecret.random()
@@ -89,7 +89,7 @@ extension Node {
         _ companion: [UInt8]
       ) throws -> MadeInvitation {
         let membership = draft.membership(of: group)
-        // A further device of a person has the person's role, whatever was asked for.
+        // A further device of a person has the person's role, regardless of the requested one.
         let own = isToOneself ? membership.person(of: device) : nil
         return try draft.invite(
           to: group, named: name, role: own?.role ?? role, admission: admission,
@@ -107,7 +107,8 @@ extension Node {
     return made
   }
 
-  /// The private database's group, if this device belongs to it and it is in its person's name.
+  /// Returns the private database's group, if this device belongs to it and it is in its person's
+  /// name.
   func ownPrivateGroup() -> GroupID? {
     engine.privateGroup.flatMap { group in
       let membership = membership(of: group)
@@ -118,14 +119,14 @@ extension Node {
 
   // MARK: Joining
 
-  /// Remembers the private database that an invitation carries, where its maker may be believed;
-  /// the next round joins it.
+  /// Remembers the private database of an invitation if its inviter is trusted; the next round
+  /// joins it.
   ///
-  /// A node in no household is whoever's link it follows. One that is in some believes only its
-  /// own person's other devices: else whoever founds a household under that person's id would be
-  /// given what the person keeps for itself.
+  /// A node in no household trusts the link that it follows. A node in a household trusts only its
+  /// own person's other devices. Otherwise, anybody who creates a household under that person's id
+  /// would receive the person's private data.
   ///
-  /// - Parameter known: the households that this node was in before it followed the link.
+  /// - Parameter known: the households of this node before it followed the link.
   func follow(
     companionOf opened: InvitationCapsule, _ secret: InviteSecret, over place: String,
     knowing known: [GroupID]
@@ -142,16 +143,16 @@ extension Node {
         capsule: Data(opened.companion)))
   }
 
-  /// Whether a device is one of this node's person in a group to which both belong.
+  /// Whether a device belongs to this node's person in a group that contains both devices.
   func isOwn(_ other: DeviceID, in group: GroupID) -> Bool {
     let membership = membership(of: group)
     return membership.isActive(other) && membership.isActive(device)
       && membership.person(of: other)?.id == person && membership.person(of: device)?.id == person
   }
 
-  /// Goes on joining the private database that this node was invited to.
+  /// Continues to join the private database that this node was invited to.
   ///
-  /// What fails harms nothing else: it is told in `status`, and tried again where that can help.
+  /// A failure affects nothing else: `status` shows it, and the node retries where that can help.
   func settlePrivate() throws {
     guard var pending = try pendingPrivate(), pending.refusal == nil else { return }
     do {
@@ -205,13 +206,13 @@ extension Node {
     try adoptPrivate(group)
   }
 
-  /// The zones of a group, the control zone first.
+  /// Returns the zones of a group, the control zone first.
   func zones(of group: GroupID) -> [ZoneID] {
     engine.zones.filter { $0.group == group }
       .sorted { ($0.kind.rawValue, $0.id) < ($1.kind.rawValue, $1.id) }.map(\.id)
   }
 
-  /// Two private databases that each have several devices do not become one.
+  /// Refuses to join two private databases that each have several devices.
   private func requireAlone(before group: GroupID) throws {
     guard let own = engine.privateGroup, own != group, membership(of: own).devices.count > 1 else {
       return
@@ -223,12 +224,12 @@ extension Node {
         + "revoke those first, or go on with that one")
   }
 
-  // MARK: Which one is in use
+  // MARK: Database in use
 
-  /// Makes a group the private database in use, and writes into it what the one before holds.
+  /// Makes a group the private database in use, and copies the previous one's records into it.
   ///
-  /// What the person said there goes before what was set on this device: only what nobody wrote
-  /// there is added. The former group stays as it was and is not used any more.
+  /// Settings that the person made there win over settings of this device: only records that nobody
+  /// wrote there are added. The former group stays unchanged and is not used any more.
   func adoptPrivate(_ group: GroupID) throws {
     guard let former = privateZone, former.group != group,
       let zone = engine.zones.first(where: { $0.group == group && $0.kind == .data })
@@ -243,7 +244,7 @@ extension Node {
     announce()
   }
 
-  /// Makes a private database in this person's name, where the node was another's before.
+  /// Creates a private database in this person's name, if the node belonged to another one before.
   func foundPrivate() throws {
     guard let own = engine.privateGroup, membership(of: own).isActive(device),
       membership(of: own).person(of: device)?.id != person, try !awaitsPrivate()
@@ -257,7 +258,7 @@ extension Node {
 
   // MARK: Lost devices
 
-  /// Ends the access of own devices that were revoked in the households.
+  /// Revokes own devices in the private database that were revoked in the households.
   func cutOffLost() throws {
     guard let own = ownPrivateGroup() else { return }
     for lost in engine.devicesToCutOff() {

@@ -6,29 +6,30 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// What came of looking for a newer version of a catalogue.
+/// The result of a check for a newer version of a catalogue.
 package struct CatalogueRefresh: Sendable {
-  /// The catalogue as it is here now.
+  /// The catalogue as stored here now.
   package let kept: KeptCatalogue
-  /// Whether another version is here than before.
+  /// Whether the stored version changed.
   package let isNew: Bool
-  /// Why the version that is here was kept, in words; nil if it is the newest.
+  /// The reason why the stored version was kept, in words; nil if it is the newest.
   package let problem: String?
-  /// Whether the place could not be reached at all.
+  /// Whether the place was unreachable.
   package let isOffline: Bool
 }
 
-/// A record with the catalogue it is from.
+/// A record and its catalogue.
 package struct FoundRecord: Sendable {
   /// The catalogue.
   package let catalogue: CatalogueReference
-  /// The record, whose publisher was made sure of.
+  /// The record, whose publisher was verified.
   package let record: PublicRecord
 }
 
-// Catalogues that this node follows: fetched, proven, kept, and read offline.
+// Catalogues that this node follows: fetched, verified, stored, and read offline.
 extension Node {
-  /// The file of catalogues.
+  /// Returns the file of catalogues.
+  ///
   /// - Throws: `StoreError`.
   func catalogues() throws -> CatalogueStore {
     if let open = openCatalogues { return open }
@@ -41,21 +42,22 @@ extension Node {
     return opened
   }
 
-  /// Whether anything about catalogues was ever kept here.
+  /// Whether any catalogue was ever stored here.
   private var hasCatalogues: Bool {
     openCatalogues != nil || FileManager.default.fileExists(atPath: folder.catalogues)
   }
 
-  /// The catalogues that are followed, in order of name.
+  /// Returns the followed catalogues, in order of name.
   package func followedCatalogues() throws -> [KeptCatalogue] {
     hasCatalogues ? try catalogues().catalogues(.followed) : []
   }
 
-  /// Follows a catalogue: trusts the key in its address for it, and fetches it.
+  /// Follows a catalogue: trusts the key in its address, and fetches it.
   ///
-  /// - Parameter place: the folder in which it lies, where the address names no relay.
-  /// - Throws: `invalid`, and what refuses its first copy; where the place cannot be reached, the
-  ///   catalogue is followed and comes later.
+  /// An unreachable catalogue is followed and fetched later.
+  ///
+  /// - Parameter place: the folder that contains it, if the address names no relay.
+  /// - Throws: `invalid`, and the error that rejects its first copy.
   package func follow(_ text: String, folder place: String?) throws -> CatalogueRefresh {
     let address = try catalogueAddress(text)
     guard (address.relay == nil) == (place != nil) else {
@@ -95,15 +97,16 @@ extension Node {
     }
   }
 
-  /// Follows a catalogue no more; its copy goes.
-  /// - Throws: `notFound`, `invalid` where several are meant.
+  /// Stops following a catalogue and deletes its copy.
+  ///
+  /// - Throws: `notFound`, `invalid` if several match.
   package func unfollow(_ name: String) throws -> KeptCatalogue {
     let kept = try followed(name)
     try catalogues().forget(kept.address.catalogue.id, .followed)
     return kept
   }
 
-  /// The followed catalogue of a name, an address or a fingerprint.
+  /// Returns the followed catalogue of a name, an address or a fingerprint.
   package func followed(_ name: String) throws -> KeptCatalogue {
     let found = try followedCatalogues().filter {
       let catalogue = $0.address.catalogue
@@ -120,7 +123,7 @@ extension Node {
     return only
   }
 
-  /// Looks for newer versions of every followed catalogue; what fails is told, and harms nothing.
+  /// Checks for newer versions of every followed catalogue; failures are reported and harmless.
   package func refreshCatalogues() throws -> [CatalogueRefresh] {
     try followedCatalogues().map { kept in
       var kept = kept
@@ -141,7 +144,7 @@ extension Node {
     }
   }
 
-  /// Fetches, proves and keeps one catalogue.
+  /// Fetches, verifies and stores one catalogue.
   private func refresh(_ kept: KeptCatalogue) throws -> CatalogueRefresh {
     let store = try catalogues()
     let id = kept.address.catalogue.id
@@ -150,7 +153,7 @@ extension Node {
     do {
       present = try store.copy(of: id, .followed)
     } catch let error as StoreError where error.code == .corrupt {
-      // What is damaged here is fetched whole.
+      // A damaged copy is fetched whole.
       present = nil
     }
     let (offered, cursor) = try source.fetch(
@@ -172,7 +175,7 @@ extension Node {
 
   func source(of address: CatalogueAddress, folder: String?) throws -> CatalogueSource {
     if let relay = address.relay {
-      // A connection of its own: the relay is not shown which household reads.
+      // A separate connection, so that the relay does not learn which household reads.
       let link = RelayLink.shared(
         relay,
         RelayLink.Owner(
@@ -187,7 +190,7 @@ extension Node {
 
   // MARK: Reading
 
-  /// The records of followed catalogues that meet conditions, from the copies that are here.
+  /// Returns the records of followed catalogues that meet conditions, from the local copies.
   ///
   /// - Parameters:
   ///   - type: their type; nil for all.
@@ -207,8 +210,9 @@ extension Node {
     return found
   }
 
-  /// The record of a type and id, from the copies that are here.
-  /// - Throws: `notFound`, `invalid` where several catalogues have it.
+  /// Returns the record of a type and id, from the local copies.
+  ///
+  /// - Throws: `notFound`, `invalid` if several catalogues have it.
   package func publicRecord(_ path: PublicKeyPath, in name: String? = nil) throws -> FoundRecord {
     let found = try publicRecords(type: path.type, conditions: [], in: name)
       .filter { $0.record.path == path }
@@ -223,10 +227,11 @@ extension Node {
     return first
   }
 
-  /// Asks the relays of followed catalogues; each record proves itself, and what is older than the
-  /// copy here is left out.
+  /// Queries the relays of followed catalogues.
   ///
-  /// - Returns: the records, and what is to be told in words.
+  /// Each record is verified, and records older than the local copy are left out.
+  ///
+  /// - Returns: the records, and remarks in words.
   /// - Throws: `offline`, `notFound`.
   package func findPublicRecords(
     _ query: PublicQuery, atMost limit: Int, in name: String? = nil
@@ -262,10 +267,9 @@ extension Node {
     return (found, remarks)
   }
 
-  /// What followed catalogues say of a feature flag; nil if none does.
+  /// Returns the value of a feature flag in the followed catalogues; nil if none has it.
   ///
-  /// The highest version that was seen signed is taken; catalogues of the same version in order of
-  /// name.
+  /// The highest signed version wins; among catalogues of the same version, the first by name.
   package func featureFlag(_ id: String) throws -> Bool? {
     let flags = try publicRecords(type: "flag", conditions: []).filter { $0.record.path.id == id }
     func number(_ record: PublicRecord) -> Int64 {

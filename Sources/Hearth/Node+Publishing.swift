@@ -6,51 +6,52 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// What came of publishing to one place.
+/// The result of publishing to one place.
 package struct PublishedPlace: Sendable {
   /// The relay's address or the folder's path.
   package let place: String
   /// The address that readers follow.
   package let address: CatalogueAddress
-  /// How many records were sent, and how many taken away.
+  /// The numbers of sent and of removed records.
   package var sent = 0
   package var removed = 0
-  /// Why nothing was published there, in words; nil if all was.
+  /// The reason why nothing was published there, in words; nil on success.
   package var failure: String?
-  /// Whether the place could not be reached.
+  /// Whether the place was unreachable.
   package var isOffline = false
 }
 
-/// What came of publishing.
+/// The result of publishing.
 package struct PublishReport: Sendable {
   /// The catalogue.
   package let catalogue: CatalogueReference
-  /// The version that is published now.
+  /// The published version.
   package let version: UInt64
-  /// How many records it has.
+  /// The number of its records.
   package let count: Int
-  /// Whether it differs from the version before.
+  /// Whether it differs from the previous version.
   package let isNew: Bool
   /// The places, in order.
   package let places: [PublishedPlace]
 }
 
-// Catalogues that this node publishes: signed here, and sent as far as they changed.
+// Catalogues that this node publishes: it signs them and sends the records that changed.
 extension Node {
   private static let publisherFact = "publisher"
 
-  /// The publisher's identity of this node; nil before there is one.
+  /// Returns the publisher's identity of this node; nil if there is none yet.
   private func publisherIdentity() throws -> PublisherIdentity? {
     guard let sealed = try store.fact(Node.publisherFact) else { return nil }
     return try PublisherIdentity.recovered(sealed, by: engine.identity)
   }
 
-  /// The fingerprint of the key with which this node publishes; nil before there is one.
+  /// Returns the fingerprint of this node's publishing key; nil if there is none yet.
   package func publisherFingerprint() throws -> String? {
     try publisherIdentity().map { CatalogueReference.fingerprint(of: $0.publicKey) }
   }
 
-  /// Makes a publisher's key for this node, and gives its fingerprint.
+  /// Creates a publisher's key for this node, and returns its fingerprint.
+  ///
   /// - Throws: `exists`.
   package func makePublisher() throws -> String {
     guard try store.fact(Node.publisherFact) == nil else {
@@ -67,8 +68,9 @@ extension Node {
     try store.transaction { try store.setFact(Node.publisherFact, sealed) }
   }
 
-  /// The publisher's secret in a key file, to be kept in a safe place.
-  /// - Throws: `notFound`; what sealing throws.
+  /// Saves the publisher's secret in a key file, which must be kept in a safe place.
+  ///
+  /// - Throws: `notFound`; the errors of sealing.
   package func exportPublisher(passphrase: [UInt8], to path: String) throws {
     guard let publisher = try publisherIdentity() else { throw Node.noPublisher }
     var words = passphrase
@@ -81,6 +83,7 @@ extension Node {
   }
 
   /// Makes this node a publisher with the secret of a key file.
+  ///
   /// - Throws: `exists`, `passphrase`, `corrupt`, `notFound`.
   package func importPublisher(passphrase: [UInt8], from path: String) throws -> String {
     guard try store.fact(Node.publisherFact) == nil else {
@@ -109,7 +112,7 @@ extension Node {
   private static let noPublisher = HearthError(
     .notFound, "this node has no publisher's key yet: `hearth public publisher new` makes one")
 
-  /// The catalogues that this node publishes, with the places of each.
+  /// Returns the catalogues that this node publishes, with the places of each.
   package func publishedCatalogues() throws -> [(catalogue: KeptCatalogue, places: [String])] {
     guard try publisherFingerprint() != nil else { return [] }
     return try catalogues().catalogues(.own).map {
@@ -117,17 +120,17 @@ extension Node {
     }
   }
 
-  /// Signs what is offered and sends what changed to every place of the catalogue.
+  /// Signs a catalogue's records and sends the changes to every place of the catalogue.
   ///
-  /// Publishing the same again sends nothing. What was signed is kept before anything is sent, so
-  /// that no version number is ever used for two contents.
+  /// Publishing the same records again sends nothing. The signed version is stored before anything
+  /// is sent, so that no version number ever has two contents.
   ///
   /// - Parameters:
-  ///   - drafts: everything that is offered; what is missing is retired.
+  ///   - drafts: all records of the catalogue; missing ones are retired.
   ///   - name: the catalogue's name.
-  ///   - leastVersion: the version is not below it.
+  ///   - leastVersion: the lowest acceptable version.
   ///   - more: further places to publish to from now on: relays' addresses and folders.
-  ///   - token: the relay's registration token, where one is needed.
+  ///   - token: the relay's registration token, if it requires one.
   /// - Throws: `notFound` without a publisher's key, `invalid`.
   package func publish(
     _ drafts: [PublicRecord], named name: String, leastVersion: UInt64, to more: [String],
@@ -172,7 +175,7 @@ extension Node {
       isNew: next != before, places: results)
   }
 
-  /// Does something at one place, whose failure harms no other place.
+  /// Runs a body for one place; its failure affects no other place.
   private func attempt(
     _ result: inout PublishedPlace, _ body: (inout PublishedPlace) throws -> Void
   ) {
@@ -201,14 +204,14 @@ extension Node {
     return path
   }
 
-  /// The address that readers follow for a catalogue at a place.
+  /// Returns the address that readers follow for a catalogue at a place.
   private func readers(_ place: String, of catalogue: CatalogueReference) throws -> CatalogueAddress
   {
     CatalogueAddress(
       relay: Node.isRelay(place) ? try RelayAddress(place) : nil, catalogue: catalogue)
   }
 
-  /// What a place holds of a catalogue; nil if nothing, or nothing whole.
+  /// Returns a place's version of a catalogue; nil if it has none, or no complete one.
   private func newest(
     at place: String, of catalogue: CatalogueReference
   ) throws -> PublicCatalogue? {
@@ -219,7 +222,7 @@ extension Node {
     } catch let error as TransportError where error.code == .relayRefused {
       return nil
     } catch is SyncError {
-      // Damaged or half published: it is written anew.
+      // A damaged or partly published version is written again.
       return nil
     } catch let error as HearthError where [.notFound, .corrupt].contains(error.code) {
       return nil
@@ -252,7 +255,7 @@ extension Node {
     try send(next, to: remote, &result)
   }
 
-  /// Stores what differs, takes away what is retired, and puts the head last.
+  /// Stores the differences, removes retired records, and puts the head last.
   private func send(
     _ next: PublicCatalogue, to remote: RelayCatalogue, _ result: inout PublishedPlace
   ) throws {

@@ -6,28 +6,29 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// What a node knows about its person's recovery words.
+/// A node's knowledge of its person's recovery words.
 package enum WordsState: Equatable, Sendable {
-  /// There are none.
+  /// There are no words.
   case none
-  /// There are some, which were confirmed when they were made.
+  /// There are words, which were confirmed when they were made.
   case set
 }
 
-/// What typed words are to this node.
+/// The result of a check of typed words.
 package enum WordsVerdict: Equatable, Sendable {
-  /// The person's.
+  /// They are the person's words.
   case right
-  /// Words of somebody or something else, or such as were replaced.
+  /// They are other words, or words that were replaced.
   case other
-  /// The person has none.
+  /// The person has no words.
   case none
 }
 
-// The recovery words of this node's person: made, checked, replaced, and kept usable.
+// The recovery words of this node's person: created, checked, replaced, and kept usable.
 extension Node {
-  /// The groups that this device belongs to, with the keys of the person's words in each: the
-  /// households, and with them the private database, unless another one is about to take its place.
+  /// Returns the groups of this device, with the keys of the person's words in each.
+  ///
+  /// They are the households, and the private database unless another one is about to replace it.
   func ownGroups() throws -> [(id: GroupID, keys: ControlOperation.RecoveryKeys?)] {
     let own = households().filter { membership(of: $0).isActive(device) }
     guard !own.isEmpty else { return [] }
@@ -42,15 +43,14 @@ extension Node {
     try ownGroups().contains { $0.keys != nil } ? .set : .none
   }
 
-  /// Puts words in force in every household of the person and in the private database, and the
-  /// capsule on every transport.
+  /// Activates words in every household and the private database of the person.
   ///
-  /// Call it when the person has shown that the words are written down: they cannot be replaced
-  /// without them. From then on every key is wrapped to them too, the present ones by new epochs
-  /// that lead to those before.
+  /// Call it after the person has shown that the words are written down: they cannot be replaced
+  /// without them. It puts the recovery bundle on every transport. From then on, every key is also
+  /// wrapped to the words; the present keys by new epochs that lead to the earlier ones.
   ///
-  /// - Returns: what came of bringing it to the transports.
-  /// - Throws: `exists` if there are some; `notFound` while there is no household.
+  /// - Returns: the report of the sync with the transports.
+  /// - Throws: `exists` if there are words; `notFound` while there is no household.
   package func setWords(_ words: PersonWords) throws -> SyncReport {
     try foundPrivate()
     let groups = try ownGroups()
@@ -79,7 +79,7 @@ extension Node {
     return try sync()
   }
 
-  /// Says whether words are the person's.
+  /// Checks whether words are the person's.
   package func check(_ words: PersonWords) throws -> WordsVerdict {
     let keys = try ownGroups().compactMap(\.keys)
     guard !keys.isEmpty else { return .none }
@@ -89,7 +89,8 @@ extension Node {
 
   /// Replaces the person's words in every household.
   ///
-  /// The old ones sign it, and open nothing that comes after. Their capsule leaves the transports.
+  /// The old words sign the change, and open nothing later. Their recovery bundle is removed from
+  /// the transports.
   ///
   /// - Throws: `notAllowed` if the old words are not the person's.
   package func rotateWords(_ old: PersonWords, to new: PersonWords) throws -> SyncReport {
@@ -126,11 +127,12 @@ extension Node {
 
   // MARK: Warning
 
-  /// Why the others of a group do not take this device, though it joined; nil where they do.
+  /// Returns why the other devices of a group reject this one although it joined; nil if they do
+  /// not.
   package func entryRefusal(to group: GroupID) -> String? { engine.entryRefusal(to: group) }
 
-  /// What to tell the owner of a group who would lose it with one device, and somebody who joined
-  /// by an invitation that was closed meanwhile; nil where all is well.
+  /// Returns a warning if the owner could lose the group with one device, or if this device joined
+  /// by an invitation that was closed meanwhile; nil otherwise.
   package func riskWarning(of group: GroupID) -> String? {
     if let reason = engine.entryRefusal(to: group) {
       return "this device joined, and the others do not take it: \(reason); ask for a new "

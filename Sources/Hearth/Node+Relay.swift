@@ -6,7 +6,7 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// Remembers nothing beyond the process.
+/// Relay state that lives only as long as the process.
 final class NoMemory: RelayMemory {
   private var kept: [String: [UInt8]] = [:]
 
@@ -15,15 +15,16 @@ final class NoMemory: RelayMemory {
   func save(_ name: String, _ bytes: [UInt8]) { kept[name] = bytes }
 }
 
-// Relays beside folders: which mailboxes there are, with which keys, and who is let in.
+// Relays beside folders: their mailboxes, the keys of each, and the devices that have access.
 extension Node {
   /// Whether a transport's place is a relay's address.
   static func isRelay(_ place: String) -> Bool { place.hasPrefix(RelayAddress.scheme) }
 
-  /// The transport at a place: a folder's path or a relay's address.
+  /// Returns the transport at a place: a folder's path or a relay's address.
   ///
-  /// What it moves is told to whoever listens, counted from now on.
-  /// - Throws: `invalid` for an address that cannot be.
+  /// The transfer listener gets the transport's progress, counted from now on.
+  ///
+  /// - Throws: `invalid` for an invalid address.
   func transport(_ place: String) throws -> any Transport {
     guard Node.isRelay(place) else {
       let folder = folderTransport(place)
@@ -35,7 +36,7 @@ extension Node {
     return relay
   }
 
-  /// The relay at an address, with the keys of this moment.
+  /// Returns the relay at an address, with the present keys.
   func relay(_ text: String) throws -> RelayTransport {
     let relay: RelayTransport
     if let known = relays[text] {
@@ -55,7 +56,7 @@ extension Node {
     return relay
   }
 
-  /// A node's connection to a relay.
+  /// Returns a node's connection to a relay.
   static func link(
     _ text: String, token: String?, device: String, identity: DeviceIdentity
   ) throws -> RelayLink {
@@ -67,10 +68,11 @@ extension Node {
         managerPair: { try identity.relayPair(relayID: $0) }))
   }
 
-  /// Adds a relay; of one that is there already its token changes, and what it carries may grow.
+  /// Adds a relay; for an existing one it changes the token and may extend the scope.
   ///
-  /// - Parameter cargo: what goes over it; nil for everything.
-  /// - Throws: `invalid` for what is no address, `offline` if it cannot be reached or is another.
+  /// - Parameter cargo: the relay's scope; nil for everything.
+  /// - Throws: `invalid` if the text is no address, `offline` if the relay is unreachable or is
+  ///   another one.
   package func addRelay(
     _ text: String, token: String? = nil, carrying cargo: TransportCargo? = nil
   ) throws -> TransportSetting {
@@ -97,7 +99,7 @@ extension Node {
 
   /// Reads a relay's address as people copy it.
   ///
-  /// - Throws: `invalid`, saying which part is wrong.
+  /// - Throws: `invalid`, with the wrong part.
   static func relayAddress(_ text: String) throws -> RelayAddress {
     do {
       return try RelayAddress(text.filter { !$0.isWhitespace })
@@ -106,7 +108,7 @@ extension Node {
     }
   }
 
-  /// Sees whether a relay answers, by asking for a mailbox that nobody has.
+  /// Checks that a relay answers, by requesting a mailbox that nobody has.
   private func greet(_ address: RelayAddress) throws {
     do {
       try greet(relay(address.description))
@@ -115,7 +117,7 @@ extension Node {
     }
   }
 
-  /// Sees whether a relay answers.
+  /// Checks that a relay answers.
   func greet(_ transport: RelayTransport) throws {
     let nobody = try Engine<ReplicaStore>.randomIdentifier()
     do {
@@ -125,29 +127,29 @@ extension Node {
     }
   }
 
-  // MARK: Capsules
+  // MARK: Bundles
 
-  /// Says in which mailbox of a relay a capsule lies; nothing for a folder.
+  /// Sets the relay mailbox of a bundle; a folder has none.
   func lay(_ scope: Identifier, in access: MailboxAccess, on transport: any Transport) {
     (transport as? RelayTransport)?.directory.capsules[scope] = access
   }
 
-  /// Where requests by an invitation and their answers lie, of an invitation in the log.
+  /// Returns the mailbox for requests by an invitation in the log, and for their answers.
   func requestAccess(of invite: ControlOperation.InviteCreate) throws -> MailboxAccess {
     try .joinRequests(by: invite.invite, sign: invite.signKey, box: invite.boxKey)
   }
 
-  /// The same for who holds the invitation.
+  /// The same for a holder of the invitation.
   func requestAccess(of secret: InviteSecret) throws -> MailboxAccess {
     let keys = secret.publicKeys
     return try .joinRequests(
       by: identifier(keys.inviteID), sign: keys.signingKey.bytes, box: keys.boxKey.bytes)
   }
 
-  // MARK: Doors
+  // MARK: Rekey handoffs
 
-  /// Sees to it that this device can open the groups' mailboxes at a relay, where it was away
-  /// while their access keys were changed; nothing for a folder.
+  /// Gives this device access to the groups' mailboxes at a relay, if their access keys changed
+  /// while it was away; a folder has none.
   func admit(over transport: any Transport) throws {
     guard let relay = transport as? RelayTransport else { return }
     let groups = engine.exchangedGroups.filter {
@@ -161,7 +163,7 @@ extension Node {
 
   /// The same for one group.
   ///
-  /// - Parameter recipients: as whom this node finds what was left for it at doors.
+  /// - Parameter recipients: the identities under which this node finds its rekey handoffs.
   func admit(
     to group: GroupID, over transport: any Transport,
     as recipients: [(id: Identifier, pair: BoxKeyPair)]
@@ -173,9 +175,9 @@ extension Node {
     }
   }
 
-  /// Sets the newest keys at a relay where it still takes older ones; nothing for a folder.
+  /// Sets the newest keys at a relay that still accepts older ones; a folder has none.
   ///
-  /// - Returns: what keeps old keys there, in words.
+  /// - Returns: the problems that keep old keys valid there, in words.
   func renewAccess(over transport: any Transport) throws -> [TransportProblem] {
     guard let relay = transport as? RelayTransport else { return [] }
     return try engine.withTurns { try RelayMailboxes(at: relay, with: $0).renewAccess() }

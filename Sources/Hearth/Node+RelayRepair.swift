@@ -4,24 +4,24 @@ import HearthRelayProtocol
 import HearthSync
 import HearthTransport
 
-/// What `transport repair` came to for one household or private database.
+/// The result of `transport repair` for one household or private database.
 package struct RelayRepairReport: Sendable {
   /// The group's id.
   package let group: GroupID
   /// The name of the household or database.
   package let name: String
-  /// What was done.
+  /// The result.
   package let repair: RelayRepair
 }
 
-// Mailboxes at a relay that somebody has spoilt.
+// Mailboxes at a relay that somebody has damaged.
 extension Node {
-  /// Puts right what goes over a relay, as far as this person is an owner or admin there.
+  /// Repairs the mailboxes of a relay for the groups in which this person is an owner or admin.
   ///
-  /// Syncs before, so that nothing is cleared that was not read, and after, so that what is missing
-  /// is given again.
+  /// It syncs before, so that nothing unread is cleared, and after, so that missing data is
+  /// published again.
   ///
-  /// - Throws: `invalid` for what is no relay, `notAllowed`, `offline`.
+  /// - Throws: `invalid` if it is not a relay, `notAllowed`, `offline`.
   package func repairRelay(_ name: String) throws -> (
     repairs: [RelayRepairReport], report: SyncReport
   ) {
@@ -52,7 +52,7 @@ extension Node {
         }
         repairs.append(RelayRepairReport(group: group, name: name, repair: repair))
       } catch let error as TransportError {
-        // What was done for the others is told all the same.
+        // The repairs of the other groups are reported all the same.
         fault = fault ?? error
         repairs.append(RelayRepairReport(group: group, name: name, repair: .failed("\(error)")))
       }

@@ -5,18 +5,20 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-// Folders and relays that somebody has put back to an old copy: told when it is seen, and kept.
+// Folders and relays that somebody has rolled back to an old copy: reported when detected, and
+// kept.
 extension Node {
   private static let setBackFact = "transports.setback"
-  /// At most one notice a day tells it of one transport, however often it happens.
+  /// At most one notice a day reports it for one transport, however often it happens.
   private static let quietMilliseconds: UInt64 = 24 * 3_600_000
-  /// For how long `hearth status` tells it: a week.
+  /// How long `hearth status` reports it: a week.
   ///
-  /// The next round has given back what was lost, so nothing else would show it; who put the old
-  /// copy there may do so again, and has to be found by people, who look once in a week.
+  /// The next round has restored the lost data, so nothing else would show it. The person who
+  /// restored the old copy may do so again, and people, who look once a week, must identify that
+  /// person.
   package static let setBackShownMilliseconds: UInt64 = 7 * 24 * 3_600_000
 
-  /// When a transport was last seen to be set back, and when a notice last told so.
+  /// The times at which a rollback of a transport was last seen, and last reported by a notice.
   private struct SetBack: Codable {
     var seen: UInt64
     var told: UInt64
@@ -27,7 +29,7 @@ extension Node {
     return try JSONDecoder().decode([String: SetBack].self, from: Data(encoded))
   }
 
-  /// When a transport was last seen to be set back; nil if never, or more than a week ago.
+  /// Returns when a transport was last seen rolled back; nil if never, or more than a week ago.
   package func setBack(of transport: TransportSetting) throws -> UInt64? {
     guard let seen = try setBacks()[transport.path]?.seen,
       now() < seen + Node.setBackShownMilliseconds
@@ -35,7 +37,7 @@ extension Node {
     return seen
   }
 
-  /// Keeps a notice where a round saw that a transport is an older state of itself.
+  /// Adds a notice if a round saw that a transport is an older state of itself.
   func noticeSetBack(_ round: TransportReport) throws {
     guard round.isSetBack else { return }
     let moment = now()
@@ -54,7 +56,7 @@ extension Node {
     }
   }
 
-  /// What is told of a transport that was set back.
+  /// Returns the text about a transport that was rolled back.
   package static func setBackText(of round: TransportReport) -> String {
     let again = "what this device has is given to it again"
     guard !isRelay(round.setting) else {
@@ -66,7 +68,7 @@ extension Node {
       + "it had held, so an old copy came back or somebody took files away; \(again)"
   }
 
-  /// A transport's place in few words: a folder's path, a relay's host and port.
+  /// Returns a transport's short name: a folder's path, a relay's host and port.
   private static func placeName(of setting: String) -> String {
     guard let address = try? RelayAddress(setting) else { return setting }
     return "\(address.host):\(address.port)"

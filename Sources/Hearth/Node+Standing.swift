@@ -4,23 +4,23 @@ import HearthMembership
 import HearthStore
 import HearthSync
 
-/// How far a device of a group has got, by what it has said of itself.
+/// The progress of a group's device, by its own reports.
 package struct DeviceProgress: Equatable, Sendable {
   package let device: DeviceID
   /// When it last wrote anything, by its own clock; nil if it never did.
   package let seenMilliseconds: UInt64?
-  /// Of the changes that are here, those that it had not seen when it last spoke.
+  /// The number of local changes that it had not seen at its last report.
   package let missing: UInt64
-  /// Of the changes that it had seen, those that have not arrived here.
+  /// The number of changes that it had seen and that have not arrived here.
   package let ahead: UInt64
 }
 
-/// Changes that somebody has and that no transport gave to this node.
+/// Changes that a device has and no transport delivered to this node.
 package struct WithheldChanges: Equatable, Sendable {
-  /// Whose changes.
+  /// The author of the changes.
   package let author: Author
   package let authorName: String
-  /// Whose device that is.
+  /// The person of the author's device.
   package let personName: String
   package let count: UInt64
   /// A device that has them.
@@ -28,10 +28,10 @@ package struct WithheldChanges: Equatable, Sendable {
 }
 
 extension Node {
-  /// How far every active device of a group has got, in order of device.
+  /// Returns the progress of every active device of a group, in order of device.
   ///
-  /// A device says how far it has got with everything it writes, and by heartbeats. A lower bound:
-  /// it may have read more since.
+  /// A device reports its progress with every change, and by heartbeats. The result is a lower
+  /// bound: the device may have read more since.
   package func progress(in group: GroupID) -> [DeviceProgress] {
     let membership = membership(of: group)
     let zones = engine.zones.filter { $0.group == group }
@@ -56,10 +56,10 @@ extension Node {
     }
   }
 
-  /// The changes that others have said to have and that are not here.
+  /// Returns the changes that others report and that are not here.
   ///
-  /// Said by what is applied, by heartbeats, and by what waits here for those very changes. What
-  /// only waits is here and does not count.
+  /// Reports are in applied changes, in heartbeats, and in pending segments that depend on those
+  /// very changes. A pending segment is here and does not count as missing.
   package func withheld(in group: GroupID) throws -> [WithheldChanges] {
     let membership = membership(of: group)
     let zones = engine.zones.filter { $0.group == group }
@@ -90,7 +90,7 @@ extension Node {
     return found.values.sorted { $0.author < $1.author }
   }
 
-  /// Adds what a segment that waits says of its author.
+  /// Adds the report of a pending segment about its author.
   private func add(
     _ segment: WaitingSegment, of zone: ZoneState, to claims: inout [ZoneID: Frontier]
   ) {
@@ -102,7 +102,7 @@ extension Node {
     claims[control.id] = (claims[control.id] ?? Frontier()).joined(with: segment.controlSeen)
   }
 
-  /// How many of an author's changes are neither applied nor in a segment that waits.
+  /// Returns the number of an author's changes that are neither applied nor in a pending segment.
   static func missing(
     of author: Author, after applied: UInt64, to last: UInt64, _ waiting: [WaitingSegment]
   ) -> UInt64 {
@@ -117,7 +117,7 @@ extension Node {
     return reached < last ? count + (last - reached) : count
   }
 
-  /// What a device has shown to know of each zone: by its changes and its heartbeats.
+  /// Returns the frontiers that a device has reported for each zone, by its changes and heartbeats.
   private func claims(of device: DeviceID, in group: GroupID) -> [ZoneID: Frontier] {
     var claims: [ZoneID: Frontier] = [:]
     let zones = engine.zones.filter { $0.group == group }
@@ -136,11 +136,10 @@ extension Node {
     return claims
   }
 
-  /// How often a device that only reads tells how far it has got: once a day.
+  /// How often a device that only reads reports its progress: once a day.
   package static let heartbeatMilliseconds: UInt64 = 24 * 60 * 60 * 1_000
 
-  /// Tells the groups how far this device has got, where it has something new and has not written
-  /// for a day.
+  /// Sends a heartbeat to each group if this device has new data and has not written for a day.
   func tellProgress() throws {
     let moment = now()
     for group in engine.exchangedGroups where engine.membership(of: group).isActive(device) {
@@ -156,11 +155,11 @@ extension Node {
     }
   }
 
-  /// Thirty digits of everything that is applied here of a group: equal on two devices exactly if
-  /// they have the same changes.
+  /// Returns thirty digits for all applied changes of a group: equal on two devices exactly if they
+  /// have the same changes.
   ///
-  /// Over each zone in order of id: the zone, then each author's log with its last change and the
-  /// chain hash after it. In six groups of five.
+  /// They cover each zone in order of id: the zone, then each author's log with its last change and
+  /// the chain hash after it. In six groups of five.
   package func fingerprint(of group: GroupID) -> String {
     var writer = ByteWriter(capacity: 1_024)
     writer.identifier(group)
@@ -178,7 +177,7 @@ extension Node {
     return FrontierFingerprint(canonicalBytes: writer.bytes).description
   }
 
-  /// The sixty digits of this person's keys and another's, in twelve groups of five.
+  /// Returns the sixty digits of this person's keys and another's, in twelve groups of five.
   package func safetyNumber(with other: PersonID, in group: GroupID) throws -> String {
     let membership = membership(of: group)
     func side(_ person: PersonID) throws -> SafetyNumber.Person {
@@ -190,8 +189,9 @@ extension Node {
     return SafetyNumber(try side(person), try side(other)).description
   }
 
-  /// How many keys were handed to this device that it cannot open, in all zones of a group: it
-  /// has complained of them and nobody has handed them to it once more.
+  /// Returns the number of delivered keys that this device cannot open, in all zones of a group.
+  ///
+  /// They are the keys for which it has complained and nobody has delivered them again.
   package func unopenedKeys(in group: GroupID) -> Int {
     var lacking: Set<[UInt8]> = []
     for entry in membership(of: group).audit() where entry.void == nil {
@@ -206,17 +206,17 @@ extension Node {
     return lacking.count
   }
 
-  /// The changes of a group that count for nothing, as their devices were removed.
+  /// Returns the quarantined changes of a group, whose devices were removed.
   package func quarantined(in group: GroupID) throws -> [QuarantinedChanges] {
     try store.read { try engine.quarantined(in: group) }
   }
 
-  /// What a removed device had written without effect, as far as it can be opened here.
+  /// Returns the quarantined changes of a removed device, as far as this device can open them.
   package func changes(of quarantined: QuarantinedChanges) throws -> [Change] {
     try store.read { try engine.changes(of: quarantined) }
   }
 
-  /// Writes again as one's own what a removed device had written without effect.
+  /// Writes the quarantined changes of a removed device again as own changes.
   package func adopt(_ changes: QuarantinedChanges, in group: GroupID) throws {
     try engine.adopt(changes, in: group, nowMilliseconds: now())
     announce()

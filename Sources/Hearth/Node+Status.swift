@@ -5,52 +5,53 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// How one zone of a node stands.
+/// The status of one zone of a node.
 package struct ZoneStatus: Sendable {
   /// The zone.
   package let zone: ZoneState
-  /// How many changes of all authors are applied.
+  /// The number of applied changes of all authors.
   package let changes: UInt64
-  /// How many own changes no segment holds yet: no other device can have them.
+  /// The number of own changes in no segment yet: no other device can have them.
   package let unsealed: Int
-  /// How many own changes no way has taken yet, sealed or not.
+  /// The number of own changes that no transport has taken yet, sealed or not.
   package let unsynced: Int
-  /// How many segments wait, by what they wait for, in order of the reason's word.
+  /// The number of pending segments by reason, in order of the reason's word.
   package let waiting: [(reason: PendingReason, count: Int)]
-  /// Whom the segments name as their device that need a newer version; nobody can verify that yet.
+  /// The devices that segments of a newer version name; this version cannot verify that.
   package let newer: [DeviceID]
   /// The authors that published two histories.
   package let forks: [Author]
-  /// The changes that are held back as their authors cannot have seen what they cite, in words.
+  /// The changes that are held back because their authors cannot have seen what they cite, in
+  /// words.
   package let falseClaims: [String]
 }
 
-/// How one way to others stands.
+/// The status of one transport.
 package struct TransportStatus: Sendable {
-  /// The way.
+  /// The transport.
   package let setting: TransportSetting
-  /// How many segments it lacks; nil if it cannot be reached.
+  /// The number of segments that it lacks; nil if it is unreachable.
   package let unpublished: Int?
-  /// Why it cannot be reached, in words.
+  /// The reason why it is unreachable, in words.
   package let failure: String?
-  /// What to do about it, where it is not that the way cannot be reached but that it refuses, or
-  /// that somebody else answers.
+  /// The remedy, if the transport is reachable but refuses, or if another relay answers.
   package var refusalRemedy: String?
-  /// Whether who answers is not the relay of the address, or cannot show that it is.
+  /// Whether the answering relay is not the one of the address, or cannot prove that it is.
   package var isMistrusted = false
-  /// Why the next round could give nothing to it, where it can be read; nil if nothing is seen.
+  /// The reason why the next round could not write to it, although it is readable; nil if none is
+  /// seen.
   package var fault: String?
-  /// What went wrong over it when this node last synced; nil if nothing did.
+  /// Its failure in this node's last sync; nil if there was none.
   package var lastFailure: WayFailure?
-  /// What keeps keys valid there that others have replaced, as far as the last round could tell.
+  /// The problem that keeps replaced keys valid there, as far as the last round could tell.
   package var oldKeys: TransportProblem?
-  /// When it was last seen to be set back to an older state; nil if not within a week.
+  /// When it was last seen rolled back to an older state; nil if not within a week.
   package let setBackMilliseconds: UInt64?
 }
 
 /// A device whose clock is far from others'.
 package struct ClockFinding: Equatable, Sendable {
-  /// What the comparison says.
+  /// The result of the comparison.
   package enum Kind: String, Sendable {
     /// Its last change lies ahead of this device's clock.
     case ahead
@@ -61,11 +62,11 @@ package struct ClockFinding: Equatable, Sendable {
   package let kind: Kind
   package let device: DeviceID
   package let deviceName: String
-  /// How far, in milliseconds.
+  /// The difference in milliseconds.
   package let milliseconds: UInt64
 }
 
-/// How far one author's log is applied, for people.
+/// The applied part of one author's log, for people.
 package struct AuthorLog: Sendable {
   package let author: Author
   package let deviceName: String
@@ -76,7 +77,7 @@ package struct AuthorLog: Sendable {
 }
 
 extension Node {
-  /// How each zone stands, data zones and control zones alike.
+  /// Returns the status of each zone, data zones and control zones alike.
   package func zoneStatuses() throws -> [ZoneStatus] {
     try allZones().sorted {
       ($0.database.rawValue, $0.group, $0.kind.rawValue, $0.name, $0.id)
@@ -109,11 +110,10 @@ extension Node {
 
   private static let maximumCountedChanges = 1_000_000
 
-  /// How many changes of this device's no other can have: not sealed yet, or in none of the
-  /// folders.
+  /// Returns the number of this device's changes that no other device can have.
   ///
-  /// Of relays nothing is known once they do not let this device in: what was sealed is taken to
-  /// have been given, where there is one.
+  /// They are not sealed yet, or in none of the folders. A relay that no longer admits this device
+  /// reveals nothing: if there is one, sealed changes are assumed to be published.
   package func changesOnlyHere(in group: GroupID) throws -> Int {
     let settings = try transports(of: group)
     var count = 0
@@ -138,7 +138,7 @@ extension Node {
     return count
   }
 
-  /// How each way to others stands, by looking at what it holds.
+  /// Returns the status of each transport, after reading its listing.
   package func transportStatuses() throws -> [TransportStatus] {
     try transports().map { setting in
       let setBack = try setBack(of: setting)
@@ -148,7 +148,7 @@ extension Node {
         let transport = try transport(setting.path)
         let carried = groups(over: setting)
         for zone in allZones() where engine.isExchanged(zone) && carried.contains(zone.group) {
-          // Whoever was removed gives nothing any more.
+          // A removed device publishes nothing any more.
           if ending(in: zone.group) != nil { continue }
           let listing = try transport.list(of: zone)
           let stored = try store.segments(of: zone.id)
@@ -177,13 +177,14 @@ extension Node {
     }
   }
 
-  /// How far an author's clock may be from others' before it is worth telling: five minutes.
+  /// The clock difference that is reported: more than five minutes.
   package static let clockToleranceMilliseconds = HybridClock.maximumLeadMilliseconds
 
-  /// The devices whose clocks are more than five minutes from this one's or from what they saw.
+  /// Returns the devices whose clocks are more than five minutes from this one's or from what they
+  /// saw.
   ///
-  /// A log's times follow those it has seen up to five minutes, so a device that wrote earlier
-  /// than what it had seen by more than that has a clock that is behind.
+  /// A log's times follow the times it has seen by up to five minutes. So a device that wrote more
+  /// than that before a time that it had seen has a clock that is behind.
   package func clockFindings() -> [ClockFinding] {
     let wall = now()
     let tolerance = Node.clockToleranceMilliseconds
@@ -218,7 +219,7 @@ extension Node {
     return found.values.sorted { $0.device < $1.device }
   }
 
-  /// How far each author's log is applied in a zone, the latest first.
+  /// Returns the applied part of each author's log in a zone, the latest first.
   package func authorLogs(of zone: ZoneID) throws -> [AuthorLog] {
     let state = try engine.zone(zone)
     let membership = membership(of: state.group)
@@ -235,10 +236,10 @@ extension Node {
 
   // MARK: The home folder
 
-  /// Where this node lives.
+  /// The path of this node's home folder.
   package var home: String { folder.root.path }
 
-  /// The home folder's and key file's permissions that are wider than they should be.
+  /// Returns the permissions of the home folder and key file that are wider than necessary.
   package func permissionFaults() -> [(path: String, mode: Int, wanted: Int)] {
     [(folder.root.path, 0o700), (folder.keyFile, 0o600)].compactMap { path, wanted in
       let attributes = try? FileManager.default.attributesOfItem(atPath: path)
@@ -249,7 +250,7 @@ extension Node {
     }
   }
 
-  /// How many bytes are free where this node lives; nil if the system does not say.
+  /// Returns the free bytes of the node's disk; nil if the system does not report them.
   package func freeBytes() -> UInt64? {
     let attributes = try? FileManager.default.attributesOfFileSystem(forPath: folder.root.path)
     return (attributes?[.systemFreeSize] as? NSNumber)?.uint64Value

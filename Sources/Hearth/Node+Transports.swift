@@ -4,24 +4,24 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// A way by which a node reaches others.
+/// A transport of a node.
 package struct TransportSetting: Codable, Equatable, Sendable {
   package let number: Int
   /// `folder` or `relay`.
   package let kind: String
   /// The folder's path or the relay's address.
   package let path: String
-  /// The token by which this node may make mailboxes at the relay, if it needs one.
+  /// The token with which this node may create mailboxes at the relay, if it needs one.
   package var token: String?
-  /// What goes over it, where that is not everything; nil is everything, also what comes later.
+  /// The scope of the transport; nil for everything, including future groups.
   package internal(set) var cargo: TransportCargo?
 }
 
-/// What goes over a way that does not carry everything.
+/// The scope of a transport that does not carry everything.
 package struct TransportCargo: Codable, Equatable, Sendable {
   /// The households' ids in hexadecimal digits, sorted.
   package internal(set) var households: [String]
-  /// Whether the person's private database does.
+  /// Whether it includes the person's private database.
   package internal(set) var privateDatabase: Bool
 
   package init(households: [GroupID], privateDatabase: Bool) {
@@ -29,7 +29,7 @@ package struct TransportCargo: Codable, Equatable, Sendable {
     self.privateDatabase = privateDatabase
   }
 
-  /// What either of two carries.
+  /// Returns the union of two scopes.
   func joined(with other: TransportCargo) -> TransportCargo {
     var joined = self
     joined.households = Set(households + other.households).sorted()
@@ -38,11 +38,11 @@ package struct TransportCargo: Codable, Equatable, Sendable {
   }
 }
 
-// The ways to others, and what goes over which.
+// The transports, and the scope of each.
 extension Node {
   private static let transportsFact = "transports"
 
-  /// The ways to others, in order of number.
+  /// Returns the transports, in order of number.
   package func transports() throws -> [TransportSetting] {
     guard let encoded = try store.fact(Node.transportsFact) else { return [] }
     return try JSONDecoder().decode([TransportSetting].self, from: Data(encoded))
@@ -57,12 +57,12 @@ extension Node {
     FolderTransport(path: path, digest: { segmentDigest($0) })
   }
 
-  // MARK: Adding and forgetting
+  // MARK: Adding and removing
 
-  /// Adds a shared folder; of one that is there already only what it carries may grow.
+  /// Adds a shared folder; for an existing one it may only extend the scope.
   ///
-  /// - Parameter cargo: what goes over it; nil for everything.
-  /// - Throws: `invalid` for a folder that would give away a node's key.
+  /// - Parameter cargo: the folder's scope; nil for everything.
+  /// - Throws: `invalid` for a folder that would expose a node's key.
   package func addFolder(
     _ path: String, carrying cargo: TransportCargo? = nil
   ) throws -> TransportSetting {
@@ -83,7 +83,7 @@ extension Node {
     (present.map(\.number).max() ?? 0) + 1
   }
 
-  /// Lets a way that is there carry something more.
+  /// Extends the scope of an existing transport.
   func widen(_ known: TransportSetting, to cargo: TransportCargo?) throws -> TransportSetting {
     var setting = known
     setting.cargo = known.cargo.flatMap { own in cargo.map { own.joined(with: $0) } }
@@ -92,7 +92,7 @@ extension Node {
     return setting
   }
 
-  /// The way of a number, path or address.
+  /// Returns the transport of a number, path or address.
   ///
   /// - Throws: `notFound`.
   func transport(named name: String) throws -> TransportSetting {
@@ -110,7 +110,7 @@ extension Node {
     return found
   }
 
-  /// Forgets a transport by its number or path.
+  /// Removes a transport by its number or path.
   package func removeTransport(_ name: String) throws {
     let gone = try transport(named: name)
     relays[gone.path] = nil
@@ -120,14 +120,14 @@ extension Node {
     }
   }
 
-  // MARK: What goes over which
+  // MARK: Scope
 
-  /// Sets what goes over a way from now on; what lies there already stays.
+  /// Sets the scope of a transport from now on; data already there stays.
   ///
   /// - Parameters:
   ///   - name: its number, path or address.
-  ///   - cargo: what goes over it; nil for everything.
-  /// - Throws: `notFound`, `invalid` where nothing would go over it.
+  ///   - cargo: the scope; nil for everything.
+  /// - Throws: `notFound`, `invalid` for an empty scope.
   package func setCargo(
     of name: String, to cargo: TransportCargo?
   ) throws -> TransportSetting {
@@ -143,7 +143,7 @@ extension Node {
     return setting
   }
 
-  /// Lets something more go over a way; over one that carries everything it does already.
+  /// Extends the scope of a transport; one that carries everything stays unchanged.
   ///
   /// - Throws: `notFound`.
   package func addCargo(
@@ -152,9 +152,9 @@ extension Node {
     try widen(try transport(named: name), to: cargo)
   }
 
-  /// Which groups go over a way.
+  /// Returns the groups that a transport carries.
   ///
-  /// The private database is the one of this moment, and one that this node is about to join.
+  /// The private database is the present one, and one that this node is about to join.
   package func groups(over setting: TransportSetting) -> CarriedGroups {
     guard let cargo = setting.cargo else { return .everything }
     var groups = Set(cargo.households.compactMap { GroupID(hex: $0) })
@@ -162,24 +162,25 @@ extension Node {
     return .only(groups)
   }
 
-  /// The groups that are exchanged with others, or would be if there were a way.
+  /// Returns the groups that are exchanged with others, or would be if there were a transport.
   package func exchangedGroups() -> [GroupID] { engine.exchangedGroups }
 
-  /// Which groups go over what lies at a place: none where it is no way of this node.
+  /// Returns the groups that the transport at a place carries: none if it is no transport of this
+  /// node.
   func groups(over place: String) throws -> CarriedGroups {
     try transports().first { $0.path == place }.map { groups(over: $0) } ?? .only([])
   }
 
-  /// The ways over which a group goes, in order of number.
+  /// Returns the transports that carry a group, in order of number.
   package func transports(of group: GroupID) throws -> [TransportSetting] {
     try transports().filter { groups(over: $0).contains(group) }
   }
 
-  /// The households and private database that are exchanged with others and go over no way, though
-  /// there are ways; in order of name.
+  /// Returns the households and private database that are to be exchanged and that no transport
+  /// carries, though there are transports; in order of name.
   ///
-  /// - Parameter withUnshared: whether the private database counts that no other device shares yet
-  ///   and no words lead to: it would go over none either.
+  /// - Parameter withUnshared: whether to include a private database that no other device shares
+  ///   yet and that has no recovery words.
   package func stranded(withUnshared: Bool = false) throws -> [ZoneState] {
     let settings = try transports()
     guard !settings.isEmpty else { return [] }
@@ -190,10 +191,10 @@ extension Node {
     }
   }
 
-  /// Adds the way over which an invitation was followed.
+  /// Adds the transport over which an invitation was followed.
   ///
-  /// The first way of a node carries everything. A further one carries the household alone, so that
-  /// nothing of the others comes to lie at a place that was not chosen for them.
+  /// The first transport of a node carries everything. A further one carries the household alone,
+  /// so that no data of other groups reaches a place that was not chosen for them.
   func addTransport(_ place: String, for group: GroupID) throws {
     let cargo =
       try transports().isEmpty ? nil : TransportCargo(households: [group], privateDatabase: false)
@@ -202,7 +203,7 @@ extension Node {
       ? try addRelay(place, carrying: cargo) : try addFolder(place, carrying: cargo)
   }
 
-  /// Lets a way carry the private database too, where an invitation to it was followed.
+  /// Adds the private database to a transport's scope, after an invitation to it was followed.
   func letPrivateDatabase(over place: String) throws {
     guard let known = try transports().first(where: { $0.path == place }) else { return }
     _ = try widen(known, to: TransportCargo(households: [], privateDatabase: true))

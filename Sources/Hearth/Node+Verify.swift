@@ -4,53 +4,54 @@ import HearthMembership
 import HearthStore
 import HearthSync
 
-/// What verifying one zone found.
+/// The result of verifying one zone.
 package struct ZoneVerification: Sendable {
   /// The zone.
   package let zone: ZoneState
-  /// How many segments were opened again.
+  /// The number of segments that were opened again.
   package fileprivate(set) var segments = 0
-  /// How many changes the log holds.
+  /// The number of changes in the log.
   package fileprivate(set) var changes = 0
-  /// How many segments wait for something.
+  /// The number of pending segments.
   package fileprivate(set) var pending = 0
-  /// What is wrong, in words, each with where.
+  /// The faults in words, each with its place.
   package fileprivate(set) var faults: [String] = []
-  /// The digest of the records as they stand; nil if they cannot be read.
+  /// The digest of the present records; nil if they are unreadable.
   package fileprivate(set) var digest: [UInt8]?
-  /// Whether every change of the log is there and authentic: then the rest follows from it.
+  /// Whether every change of the log is present and authentic, so that the rest can be derived from
+  /// it.
   fileprivate var isLogSound = false
 
   fileprivate init(of zone: ZoneState) { self.zone = zone }
 }
 
-/// What verifying a node found.
+/// The result of verifying a node.
 package struct Verification: Sendable {
   /// Each zone in order of database, kind and name.
   package let zones: [ZoneVerification]
-  /// What SQLite says is wrong with the file; empty if nothing.
+  /// The faults of the file that SQLite reports; empty if there are none.
   package let fileFaults: [String]
 
-  /// Whether nothing is wrong.
+  /// Whether there are no faults.
   package var isSound: Bool { fileFaults.isEmpty && zones.allSatisfy(\.faults.isEmpty) }
 }
 
 extension Node {
-  /// Checks everything this node holds against its signatures, hash chains and rules.
+  /// Checks all data of this node against its signatures, hash chains and rules.
   ///
-  /// Opens every stored segment again, follows each author's chain to its head, compares the
-  /// records with what the log gives and the projections with a rebuild, and asks SQLite about its
-  /// file. Changes nothing; linear in the size of the data.
+  /// It opens every stored segment again, follows each author's chain to its head, compares the
+  /// records with the log's result and the projections with a rebuild, and has SQLite check its
+  /// file. It changes nothing; linear in the size of the data.
   package func verify() throws -> Verification {
     Verification(zones: try verifyZones(), fileFaults: try fileFaults())
   }
 
-  /// Builds anew what is damaged and follows from what is not: indexes, records, derived tables.
+  /// Rebuilds damaged data that follows from intact data: indexes, records, derived tables.
   ///
-  /// The log decides: a zone whose log is damaged stays as it is, and so does every zone of a group
-  /// whose members' log is, as that says what counts in the others.
+  /// The log decides. A zone with a damaged log stays as it is. So does every zone of a group with
+  /// a damaged control log, because that log decides what counts in the others.
   ///
-  /// - Returns: what verifying finds afterwards.
+  /// - Returns: the result of a verification afterwards.
   package func repair() throws -> Verification {
     if try !fileFaults().isEmpty { try mendFile() }
     let found = try verifyZones()
@@ -62,7 +63,7 @@ extension Node {
     return try verify()
   }
 
-  /// Builds the zones of one group anew, all of those with a sound log or none.
+  /// Rebuilds the zones of one group that have a sound log: all of them or none.
   private func repair(_ zones: [ZoneVerification]) throws {
     let control = zones.filter { $0.zone.kind == .control }
     guard control.allSatisfy(\.isLogSound) else { return }
@@ -70,8 +71,8 @@ extension Node {
     let before = engine
     do {
       try store.transaction {
-        // What the members' log decides is looked up in the records of the others, so they come
-        // before it; and after it, as it decides what of them counts.
+        // The control log looks up records of the other zones, so these zones come before it. They
+        // also come after it, because it decides which of their changes count.
         for zone in (data + control + data).map(\.zone.id) {
           _ = try engine.receive([], in: zone, nowMilliseconds: now())
           try engine.rebuild(zone, nowMilliseconds: now())
@@ -82,7 +83,7 @@ extension Node {
       }
     } catch {
       engine = before
-      // Verifying tells what of this group is damaged.
+      // The verification reports the damage of this group.
       guard error is Unmended || Node.isDamage(error) else { throw error }
     }
   }
@@ -102,16 +103,16 @@ extension Node {
     do {
       try store.rebuildIndexes()
     } catch let error as StoreError where [.corrupt, .failed].contains(error.code) {
-      // Rows that no index can hold stay as they are, and verifying tells them again.
+      // Rows that no index can contain stay as they are, and the verification reports them again.
     }
-    // Where there is but one, it is known which is meant.
+    // If there is only one, it is the one meant.
     let personal = Set(engine.zones.filter { $0.database == .personal }.map(\.group))
     if let only = personal.first, personal.count == 1, engine.privateGroup != only {
       try engine.usePrivateGroup(only)
     }
   }
 
-  /// Every zone, the members' log of a group before what it decides on.
+  /// Returns every zone; a group's control log precedes the zones that it governs.
   private func orderedZones() -> [ZoneState] {
     allZones().sorted {
       ($0.database.rawValue, $0.group, $0.kind.rawValue, $0.name, $0.id)
@@ -119,15 +120,15 @@ extension Node {
     }
   }
 
-  /// What of the files in the shared folders cannot be used, each folder with its own.
+  /// Returns the unusable files of each shared folder.
   ///
-  /// Reads every file and changes nothing; a folder that is away has none.
+  /// It reads every file and changes nothing; an unreachable folder has none.
   package func damagedFiles() throws -> [(folder: String, problems: [TransportProblem])] {
     try transports().compactMap { setting in
       let transport = try transport(setting.path)
       do {
         let carried = groups(over: setting)
-        // What lies above the zones is told by the listing of each.
+        // The listing of each zone reports the problems above the zones.
         var seen: Set<String> = []
         let found = try allZones()
           .filter { engine.isExchanged($0) && carried.contains($0.group) }
@@ -143,7 +144,7 @@ extension Node {
   private func verifyZones() throws -> [ZoneVerification] {
     var damaged: Set<GroupID> = []
     return try orderedZones().map { zone in
-      // Where it is not known who belongs to a group, nothing can be said of its records.
+      // If the members of a group are unknown, its records cannot be judged.
       let found = try verify(zone, comparing: !damaged.contains(zone.group))
       if zone.kind == .control, !found.faults.isEmpty { damaged.insert(zone.group) }
       return found
@@ -173,8 +174,8 @@ extension Node {
     return found
   }
 
-  /// Whether an error tells that what is stored is not what it should be, rather than that the disk
-  /// or another program is in the way.
+  /// Whether an error means that stored data is wrong, rather than that the disk or another program
+  /// interferes.
   private static func isDamage(_ error: any Error) -> Bool {
     switch error {
     case let error as StoreError: [.corrupt, .failed].contains(error.code)
@@ -195,6 +196,6 @@ extension Node {
     }
   }
 
-  /// The version of the library that seals and signs.
+  /// The version of the cryptographic library.
   package static var sodiumVersion: String { Sodium.version }
 }

@@ -6,22 +6,22 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// Who a node belongs to.
+/// The person and device of a node.
 package struct NodeProfile: Codable, Sendable {
   package internal(set) var personID: String
   package var personName: String
   package var deviceName: String
 }
 
-/// What a program tells a node about its records.
+/// A program's declarations of its records to a node.
 package struct NodeSchema: Sendable {
   package let records: [RecordSchema]
   package let projections: [any Projection]
-  /// What each role may do to the records.
+  /// The rights of each role on the records.
   package let policy: RolePolicy
-  /// The text field from which a type's ids follow, where they do.
+  /// The text field from which a type's ids follow, if they do.
   package let naturalKeys: [TypeID: FieldID]
-  /// The name that a shared zone's own records give it; nil where they give none.
+  /// The name of a shared zone in its own records; nil if they have none.
   package let zoneName: (@Sendable (any ProjectionSource) throws -> String?)?
 
   package init(
@@ -37,25 +37,25 @@ package struct NodeSchema: Sendable {
   }
 }
 
-/// One installation of Hearth on a device: its replicas, its keys, and the ways to others.
+/// One installation of Hearth on a device: its replicas, its keys, and its transports.
 ///
-/// An actor over the engine: every call is serialised, and what a call wrote is durable when it
-/// returns. One process at a time works on a node; the lock in its folder sees to it.
+/// An actor over the engine: every call is serialised, and its writes are durable when it returns.
+/// One process at a time uses a node; the lock in its folder ensures this.
 package actor Node {
   let folder: NodeFolder
   let store: ReplicaStore
   let schema: NodeSchema
   var engine: Engine<ReplicaStore>
   package internal(set) var profile: NodeProfile
-  /// The households that the last exchange let this node into, where it had asked before.
+  /// The households that the last exchange admitted this node to, after its request.
   package internal(set) var lastAdmissions: [ZoneID] = []
-  /// What the last exchange over all transports said; joining ends with one.
+  /// The report of the last exchange over all transports; joining ends with one.
   package internal(set) var lastReport = SyncReport()
   /// The group of a private database that this node is about to join.
   var joiningGroup: GroupID?
   /// The relays in use, by address.
   var relays: [String: RelayTransport] = [:]
-  /// Who is told how far long transfers have got.
+  /// The listener for the progress of long transfers.
   private(set) var transferListener: TransferListener?
   /// The file of public catalogues, once it is in use.
   var openCatalogues: CatalogueStore?
@@ -114,10 +114,10 @@ package actor Node {
     }
   }
 
-  /// Creates a node in a folder that holds none.
+  /// Creates a node in a folder that contains none.
   ///
-  /// - Throws: `exists` where there is one, `corrupt` where there is data of one without its key.
-  /// - Parameter personID: who it belongs to, if that person has had devices before.
+  /// - Throws: `exists` if there is one, `corrupt` if there is data of one without its key.
+  /// - Parameter personID: the person of the node, if that person has had devices before.
   package static func create(
     at path: String, person: String, personID: PersonID? = nil, device: String,
     passphrase: [UInt8]?, schema: NodeSchema,
@@ -151,8 +151,8 @@ package actor Node {
 
   /// Opens the node in a folder.
   ///
-  /// - Parameter trustingFiles: whether the files are taken as they are, without asking whether
-  ///   they were copied or restored; for tests of what transports find then.
+  /// - Parameter trustingFiles: whether to accept the files without a check for a copy or a
+  ///   restored backup; tests use it to see what transports find then.
   package static func open(
     at path: String, passphrase: [UInt8]? = nil, schema: NodeSchema,
     waitMilliseconds: Int = 5_000, trustingFiles: Bool = false,
@@ -197,7 +197,7 @@ package actor Node {
     return node
   }
 
-  /// Whether a folder holds a key that only a passphrase opens.
+  /// Whether a folder contains a key that only a passphrase opens.
   package static func isProtected(at path: String) -> Bool {
     let file = NodeFolder(path).keyFile
     guard let bytes = try? DurableFile.read(file, atMost: KeyFile.maximumFileBytes),
@@ -215,7 +215,7 @@ package actor Node {
     return try Passphrase(consuming: &bytes)
   }
 
-  /// Makes this node one of a person's that exists already.
+  /// Makes this node a device of an existing person.
   func become(_ person: PersonID, named name: String) throws {
     var changed = profile
     changed.personID = person.hex
@@ -223,7 +223,7 @@ package actor Node {
     try keep(changed)
   }
 
-  /// Gives this device another name on this node; groups keep the one with which it joined.
+  /// Renames this device on this node; groups keep the name with which it joined.
   package func renameDevice(_ name: String) throws {
     var changed = profile
     changed.deviceName = name
@@ -236,7 +236,7 @@ package actor Node {
     profile = changed
   }
 
-  /// Ends the work; nothing may be called afterwards.
+  /// Closes the node; no other call may follow.
   package func close() throws {
     for number in observers.keys.sorted() { observers[number]?.finish() }
     relays = [:]
@@ -246,7 +246,7 @@ package actor Node {
     lock = nil
   }
 
-  // MARK: Beginning and recognising
+  // MARK: Start and rollback detection
 
   private func followRules() throws {
     try engine.followMembershipRules(nowMilliseconds: now())
@@ -261,7 +261,7 @@ package actor Node {
     try Anchor.drop(anchorFile, for: engine)
   }
 
-  /// Finds out whether the data is where this node left it; begins a new life if not.
+  /// Checks whether the data is where this node left it; begins a new incarnation if not.
   private func recogniseItself(trustingFiles: Bool) throws {
     let verdict = try Anchor.judge(anchorFile, for: engine)
     if case .moved(let reason) = verdict, !trustingFiles {
@@ -270,35 +270,35 @@ package actor Node {
     }
   }
 
-  /// Where this node notes outside the database how far the own logs are sealed.
+  /// The rollback guard: a file outside the database that records how far the own logs are sealed.
   var anchorFile: DiskAnchorFile { DiskAnchorFile(path: folder.anchor) }
 
-  // MARK: Who and what
+  // MARK: Identity
 
-  /// The person this node belongs to.
+  /// The person of this node.
   package var person: PersonID { Identifier(hex: profile.personID) ?? .zero }
 
   /// This device.
   package var device: DeviceID { engine.device }
 
-  /// Which life of the device writes now.
+  /// The incarnation of the device that writes now.
   package var life: Int { engine.author.life }
 
-  /// The zones that hold records, in order of database and name.
+  /// Returns the zones of records, in order of database and name.
   package func dataZones() -> [ZoneState] {
     allZones().filter { $0.kind == .data }
       .sorted { ($0.database.rawValue, $0.name, $0.id) < ($1.database.rawValue, $1.name, $1.id) }
   }
 
-  /// Every zone in use: of the private databases that this device has had, the present one.
+  /// Returns every zone in use; of this device's private databases only the present one.
   package func allZones() -> [ZoneState] {
     engine.zones.filter { !engine.isRetired($0) }.map(shown)
   }
 
-  /// A zone by the name that its records give it.
+  /// Returns a zone with the name in its records.
   ///
-  /// Where they cannot be read it has the name with which it was founded: whoever reads more of it
-  /// meets the same fault and tells it.
+  /// If the records are unreadable, it has its first name; a call that reads more of the zone meets
+  /// and reports the same fault.
   func shown(_ zone: ZoneState) -> ZoneState {
     guard let zoneName = schema.zoneName, zone.kind == .data, zone.database == .shared,
       let name = try? zoneName(store.source(of: zone.id))
@@ -308,12 +308,12 @@ package actor Node {
     return zone
   }
 
-  /// The people, devices and invitations of a group.
+  /// Returns the people, devices and invitations of a group.
   package func membership(of group: GroupID) -> Membership {
     engine.membership(of: group)
   }
 
-  /// What happened to this node, oldest first.
+  /// Returns the notices of this node, oldest first.
   package func notices() throws -> [Notice] { try store.notices() }
 
   // MARK: Households and records
@@ -330,7 +330,7 @@ package actor Node {
     return zone
   }
 
-  /// Reads a zone's records as they stand.
+  /// Reads a zone's present records.
   package func read<Result: Sendable>(
     _ zone: ZoneID, _ body: @Sendable (any ProjectionSource) throws -> Result
   ) throws -> Result {
@@ -339,8 +339,8 @@ package actor Node {
 
   /// Writes one transaction.
   ///
-  /// - Parameter body: gets the records as they stand and the dot the change will have, and gives
-  ///   the operations with whatever the caller wants back.
+  /// - Parameter body: gets the present records and the dot of the change, and returns the
+  ///   operations with any result for the caller.
   package func write<Result: Sendable>(
     to zone: ZoneID,
     _ body: @Sendable (any ProjectionSource, Dot) throws -> ([HearthCRDT.Operation], Result)
@@ -362,7 +362,7 @@ package actor Node {
 
   // MARK: Observing
 
-  /// A stream that says that something may have changed; several changes may be one element.
+  /// Returns a stream of possible changes; several changes may be one element.
   package func news() -> AsyncStream<Void> {
     let number = nextObserver
     nextObserver += 1
@@ -381,30 +381,30 @@ package actor Node {
     observers[number] = nil
   }
 
-  /// Tells the observers.
+  /// Notifies the observers.
   func announce() {
     for number in observers.keys.sorted() { observers[number]?.yield() }
   }
 
-  /// A zone's digest: equal on every replica that holds the same changes.
+  /// Returns a zone's digest, which is equal on every replica with the same changes.
   package func digest(of zone: ZoneID) throws -> [UInt8] {
     try store.read { try engine.digest(of: zone) }
   }
 
-  /// A sealed snapshot of a zone, in chunks.
+  /// Returns a sealed snapshot of a zone, in chunks.
   package func snapshot(of zone: ZoneID) throws -> [[UInt8]] {
     try store.read { try engine.snapshot(of: zone) }
   }
 
-  /// Builds a zone's records anew from its log.
+  /// Rebuilds a zone's records from its log.
   package func rebuild(_ zone: ZoneID) throws {
     try engine.rebuild(zone, nowMilliseconds: now())
   }
 
-  /// A fact that a program keeps with the node.
+  /// Returns a fact that a program stored with the node.
   package func fact(_ name: String) throws -> [UInt8]? { try store.fact("app." + name) }
 
-  /// Keeps a fact with the node.
+  /// Stores a fact with the node.
   package func setFact(_ name: String, _ value: [UInt8]?) throws {
     try store.transaction { try store.setFact("app." + name, value) }
   }
@@ -412,8 +412,7 @@ package actor Node {
   /// The wall clock of this node.
   package func nowMilliseconds() -> UInt64 { now() }
 
-  /// Tells a listener from now on how far long transfers have got, and with nil when they are
-  /// over.
+  /// Sets a listener for the progress of long transfers; it gets nil at their end.
   ///
   /// It is called from other threads, and should return at once.
   package func tellTransfers(to listener: @escaping TransferListener) {
@@ -422,7 +421,7 @@ package actor Node {
 }
 
 extension Node {
-  /// A random identifier from the one source of randomness.
+  /// Returns a random identifier from the one source of randomness.
   package static func randomIdentifier() -> Identifier {
     guard let identifier = try? Engine<ReplicaStore>.randomIdentifier() else {
       preconditionFailure("sixteen random bytes are an identifier")

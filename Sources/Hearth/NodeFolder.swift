@@ -14,21 +14,21 @@ struct NodeFolder {
   var anchor: String { root.appendingPathComponent("anchor").path }
   var catalogues: String { root.appendingPathComponent("catalogues.db").path }
   var lock: String { root.appendingPathComponent("lock").path }
-  /// There while a node is being made: what lies beside it without a key is nobody's yet.
+  /// Exists while a node is being created: data beside it without a key belongs to nobody yet.
   var beginning: String { root.appendingPathComponent("beginning").path }
 
   /// Whether a node was created here.
   var holdsNode: Bool { FileManager.default.fileExists(atPath: keyFile) }
 
-  /// Whether the data of a node is here and its key is not: the key was lost, or moved away.
+  /// Whether the folder has a node's data without its key, which was lost or moved away.
   var lacksKey: Bool {
     !holdsNode && FileManager.default.fileExists(atPath: database)
       && !FileManager.default.fileExists(atPath: beginning)
   }
 
-  /// Nothing may take the place of data whose key may come back.
+  /// Refuses to replace data whose key may come back.
   ///
-  /// - Throws: `corrupt` where there is data without its key.
+  /// - Throws: `corrupt` if there is data without its key.
   func checkKeyIsNotMissing() throws {
     guard lacksKey else { return }
     throw HearthError(
@@ -38,16 +38,16 @@ struct NodeFolder {
         + "recovery words, or an invitation to a further device, brings back what was synced")
   }
 
-  /// Ends the mark of a beginning, where there is one, once there is a key.
+  /// Removes the mark of an unfinished creation, if there is one, once there is a key.
   ///
-  /// Should it stay, the next opening removes it; it matters only if the key gets lost before.
+  /// If it remains, the next opening removes it. It matters only if the key is lost before that.
   func noteCompleted() {
     if FileManager.default.fileExists(atPath: beginning) {
       try? FileManager.default.removeItem(atPath: beginning)
     }
   }
 
-  /// Removes what the beginning of a node left that was never completed.
+  /// Removes the files of a creation that was never completed.
   func clear() throws {
     for path in [database, database + "-wal", database + "-shm"]
     where FileManager.default.fileExists(atPath: path) {
@@ -62,14 +62,14 @@ struct NodeFolder {
     }
   }
 
-  /// What to do with a home whose files do not belong together any more.
+  /// The remedy for a home whose files no longer belong together.
   static let aside =
     "keep the folder and move it aside, then `hearth recover` with your recovery words, or "
     + "`hearth init` and join again; what was synced is on the other devices"
 
-  /// Refuses a home whose database is gone, before an empty one would take its place.
+  /// Refuses a home whose database is missing, before an empty one would replace it.
   ///
-  /// The key is written last, so whoever has one had a database.
+  /// The key is written last, so a home with a key had a database.
   func requireDatabase() throws {
     var information = stat()
     guard stat(database, &information) == 0 else {
@@ -87,7 +87,7 @@ struct NodeFolder {
     }
   }
 
-  /// Makes the folder, readable by its owner alone.
+  /// Creates the folder, readable by its owner alone.
   func prepare() throws {
     do {
       try FileManager.default.createDirectory(
@@ -100,7 +100,7 @@ struct NodeFolder {
   }
 }
 
-/// A file written whole or not at all, and durable when this returns.
+/// A file that is written completely or not at all, and durable when the call returns.
 enum DurableFile {
   static func write(_ bytes: [UInt8], to path: String, mode: mode_t) throws {
     let temporary = path + ".new"
@@ -124,7 +124,7 @@ enum DurableFile {
     try syncFolder(of: path)
   }
 
-  /// Reads a file of bounded size; nil if there is none.
+  /// Reads a file of bounded size; nil if it does not exist.
   static func read(_ path: String, atMost limit: Int) throws -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
@@ -164,11 +164,12 @@ enum DurableFile {
 
 /// The lock that keeps a second process away from a node.
 ///
-/// The lock belongs to the open file, so the system drops it when the process ends, however.
+/// The lock belongs to the open file, so the system releases it when the process ends for any
+/// reason.
 final class NodeLock {
   private let descriptor: Int32
 
-  /// Takes the lock, waiting up to a time for the one who has it.
+  /// Takes the lock, and waits up to a time for its present holder.
   init(_ path: String, waitMilliseconds: Int) throws {
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {

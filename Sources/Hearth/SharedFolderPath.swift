@@ -1,17 +1,18 @@
 import Foundation
 import Glibc
 
-/// The path of a folder that others come to read, which must hold nothing of a node's own.
+/// The path of a folder that others will read, which must not contain a node's own files.
 ///
-/// Whatever carries a shared folder to other devices carries everything in it: of a folder that
-/// holds a node's home, or lies in it, that would be the private key.
+/// The program that syncs a shared folder to other devices copies everything in it. If the folder
+/// contained a node's home, or lay in one, that would include the private key.
 enum SharedFolderPath {
-  /// The absolute path of a folder that was named.
+  /// Returns the absolute path of a given folder.
   ///
   /// - Parameters:
-  ///   - text: the folder as it was typed, or as a link says it.
-  ///   - home: the home of the node that is to use it.
-  /// - Throws: `invalid` where nothing is named, where the folder holds a node or lies in this one.
+  ///   - text: the folder as typed, or from a link.
+  ///   - home: the home of the node that will use it.
+  /// - Throws: `invalid` for an empty text, and for a folder that contains a node or lies in this
+  ///   one.
   static func checked(_ text: String, home: String) throws -> String {
     let path = try named(text)
     let real = resolved(path)
@@ -41,15 +42,15 @@ enum SharedFolderPath {
       && FileManager.default.fileExists(atPath: NodeFolder(path).database)
   }
 
-  /// The home of a node directly in a folder; the first by name, nil if there is none.
+  /// Returns the home of a node directly in a folder; the first by name, nil if there is none.
   private static func homeBelow(_ path: String) -> String? {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     return names.sorted().map { path + "/" + $0 }.first(where: isHome)
   }
 
-  /// The absolute path of a folder that is only looked up.
+  /// Returns the absolute path of a folder that is only looked up.
   ///
-  /// - Throws: `invalid` where nothing is named; an empty name would be the working directory.
+  /// - Throws: `invalid` for an empty name, which would mean the working directory.
   static func named(_ text: String) throws -> String {
     guard !text.isEmpty else {
       throw HearthError(.invalid, "the folder's name is empty: write its path (`.` for this one)")
@@ -57,7 +58,7 @@ enum SharedFolderPath {
     return URL(fileURLWithPath: text).standardizedFileURL.path
   }
 
-  /// A path without symbolic links, as far as it exists.
+  /// Returns a path without symbolic links, as far as it exists.
   private static func resolved(_ path: String) -> String {
     var present = path
     var missing: [String] = []
@@ -76,7 +77,7 @@ enum SharedFolderPath {
     }
   }
 
-  /// Whether a folder lies below another, also where that is mounted at a second place.
+  /// Whether a folder lies below another, even if that is mounted at a second place.
   private static func lies(_ inner: String, in outer: String) -> Bool {
     var place = inner
     while place != "/", !place.isEmpty {
@@ -86,7 +87,7 @@ enum SharedFolderPath {
     return false
   }
 
-  /// Whether two paths are one folder: by name, or by what the system has there.
+  /// Whether two paths are the same folder, by name or by its identity in the file system.
   private static func isSame(_ left: String, _ right: String) -> Bool {
     if left == right { return true }
     var (one, other) = (stat(), stat())

@@ -1,6 +1,6 @@
-/// Text that is to be typed again in a shell.
+/// Text for a shell command line.
 package enum ShellText {
-  /// The text as one word of a POSIX shell: in single quotes where it needs them.
+  /// Returns the text as one word of a POSIX shell: in single quotes if it needs them.
   package static func word(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy { byte in
       switch byte {
