@@ -30,7 +30,7 @@ package enum ExitStatus: Int32, CaseIterable {
     }
   }
 
-  /// What the code means, in one line.
+  /// The meaning of the code, in one line.
   package var meaning: String {
     switch self {
     case .done: "done"

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The table of one record type, with its SQL.
 ///
-/// A row has (zone, id), whether the record lives, a typed column for each field with the shown
+/// A row has (zone, id), whether the record exists, a typed column for each field with the shown
 /// value, and `meta`: everything that merging needs and no column shows. It is a class because it
 /// is passed around for each record, and copying its texts cost more than reading them.
 final class TypeTable: Sendable {

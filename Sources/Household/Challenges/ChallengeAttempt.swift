@@ -7,7 +7,7 @@ package enum ChallengeOutcome: String, Sendable {
   case skipped
 }
 
-/// Why a challenge was skipped.
+/// The reason for skipping a challenge.
 package enum SkipReason: String, CaseIterable, Sendable {
   case tooHard = "too-hard"
   case noTime = "no-time"

@@ -39,7 +39,7 @@ package enum Weekday: Int, CaseIterable, Comparable, Sendable {
     self = found
   }
 
-  /// How many days `self` lies after `start` in a week that begins on `start`: 0...6.
+  /// The number of days from `start` to `self` in a week that begins on `start`: 0...6.
   package func offset(from start: Weekday) -> Int { (rawValue - start.rawValue + 7) % 7 }
 
   package static func < (left: Weekday, right: Weekday) -> Bool { left.rawValue < right.rawValue }

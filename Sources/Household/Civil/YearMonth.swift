@@ -52,7 +52,7 @@ package struct YearMonth: Hashable, Comparable, Sendable, CustomStringConvertibl
   /// `YYYY-MM`: the canonical text form.
   package var iso: String { "\(zeroPadded(year, 4))-\(zeroPadded(month, 2))" }
   package var description: String { iso }
-  /// How many days the month has, 28...31.
+  /// The number of days in the month, 28...31.
   package var length: Int { CivilArithmetic.daysInMonth(year: year, month: month) }
   /// The first day of the month.
   package var firstDay: CivilDate { CivilDate(unchecked: firstDayNumber) }

@@ -1,7 +1,7 @@
 import HearthCRDT
 import HearthSync
 
-/// Who is paid when several people did one occurrence (rule R1).
+/// The payment when several people did one occurrence (rule R1).
 package enum DuplicatePolicy: String, CaseIterable, Sendable {
   /// The first is paid; the others are recorded.
   case first
@@ -29,7 +29,7 @@ package struct HouseholdSettings: Equatable, Sendable {
   package private(set) var timeZone = "UTC"
   /// The first day of the week.
   package private(set) var weekStart = Weekday.monday
-  /// Who is paid when several people did one occurrence.
+  /// The payment when several people did one occurrence.
   package private(set) var duplicate = DuplicatePolicy.first
   /// The hour at which a new day begins, 0...6.
   package private(set) var dayStartHour = 0
