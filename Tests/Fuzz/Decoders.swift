@@ -26,7 +26,10 @@ private let authors = AuthorTable(
 private let batchDecoder: Decoder = { bytes in
   var changes = try ChangeBatch.decode(bytes, incarnation: 1 << 32, first: 1)
   for place in changes.indices.dropFirst() { changes[place].previousHash = [] }
-  return ChangeBatch.encode(changes)
+  // An older version is still read: the layout is the same, and only the newest is written.
+  var again = ChangeBatch.encode(changes)
+  again[0] = bytes[0]
+  return again
 }
 
 private let changeDecoder: Decoder = { bytes in
