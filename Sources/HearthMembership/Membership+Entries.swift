@@ -115,7 +115,10 @@ extension ControlResolver {
       }
       return log.sees(invite, own)
     case .acceptOwner:
-      return self.person(place) != person && role.rank >= Role.admin.rank
+      // An admin of after the handover, whom the new owner may have promoted, makes nothing final.
+      guard self.person(place) != person, role.rank >= Role.admin.rank else { return false }
+      return verdicts[place].formerOwner == person || Mutant.confirmsInVain.isActive
+        || self.role(of: person, .past(place))?.rank ?? 0 >= Role.admin.rank
     default: return false
     }
   }

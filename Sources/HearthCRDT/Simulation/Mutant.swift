@@ -69,6 +69,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   /// Operations of readers and newcomers under an ended key count only with a new key, which
   /// readers cannot make.
   case readersNeedNewKeys
+  /// Admins of after a handover of ownership confirm it at each sync, without effect.
+  case confirmsInVain
   /// The head of a log is not saved with a received segment.
   case forgetsHead
   /// Own changes beyond the saved head are lost when the node opens.
