@@ -69,6 +69,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   /// Operations of readers and newcomers under an ended key count only with a new key, which
   /// readers cannot make.
   case readersNeedNewKeys
+  /// A segment's epoch is judged without what its author had seen besides a removal.
+  case judgesKeysTooEarly
   /// Admins of after a handover of ownership confirm it at each sync, without effect.
   case confirmsInVain
   /// The head of a log is not saved with a received segment.

@@ -49,6 +49,8 @@ struct CausalQueue {
   private(set) var forks: [Fork] = []
   /// The segments beyond the limits of the zone, which are not kept.
   private(set) var refused: [OpenedSegment] = []
+  /// The segments whose epochs only the membership after this batch can judge.
+  private(set) var postponed: [OpenedSegment] = []
   /// The changes that cite what their authors cannot have seen.
   private(set) var falseClaims: [FalseClaim] = []
 
@@ -65,23 +67,27 @@ struct CausalQueue {
   private let evidence: CitedEvidence?
   private let ends: [LogHead]
   private let isOver: ((OpenedSegment, Frontier) -> Bool)?
+  /// Whether earlier slices of the batch applied changes.
+  private let hasApplied: Bool
 
   /// - Parameters:
   ///   - causes: Decides which changes are applied, or not awaited.
   ///   - ends: Where logs must be held back again, during a rebuild.
   ///   - isOver: Whether a segment's epoch was over for its author, who had seen these membership
   ///     operations; nil if the segments were judged before.
+  ///   - hasApplied: Whether earlier slices of the same batch applied changes.
   ///   - judged: The results of earlier slices of the same batch.
   ///   - evidence: The lookup of cited changes; nil in a control zone, whose citations are judged
   ///     when the membership is resolved.
   init(
     _ segments: [OpenedSegment], causes: CauseCheck, ends: [LogHead] = [],
     judged: JudgedLogs = JudgedLogs(), evidence: CitedEvidence? = nil,
-    isOver: ((OpenedSegment, Frontier) -> Bool)? = nil
+    isOver: ((OpenedSegment, Frontier) -> Bool)? = nil, hasApplied: Bool = false
   ) {
     self.causes = causes
     self.ends = ends
     self.isOver = isOver
+    self.hasApplied = hasApplied
     self.judged = judged
     self.evidence = evidence
     for author in Set(segments.map(\.author)).sorted() {
@@ -160,8 +166,18 @@ struct CausalQueue {
     // The segment contains or follows a false claim. Contradictions of the log were found above.
     guard judged.claims[segment.author] == nil else { return false }
     if let isOver, let heads = controlHeads(at: segment, from: head), isOver(segment, heads) {
+      // A removal that the author cites may be void by what the author had seen besides.
+      if let missing = missingCause(of: segment, after: head, in: zone) {
+        lacking[head.author] = missing
+        return false
+      }
       queues[place].segments.removeFirst()
-      refused.append(segment)
+      if isMembershipBehind {
+        Probe.epochJudgedAnew.hit()
+        postponed.append(segment)
+      } else {
+        refused.append(segment)
+      }
       return true
     }
     let before = head.sequence
@@ -238,6 +254,28 @@ struct CausalQueue {
     // In the control zone, the author had also seen its own operations before the last one.
     if isControl { heads?.advance(segment.author, to: segment.last - 1) }
     return heads
+  }
+
+  /// Whether this batch brought membership operations that the given membership lacks.
+  private var isMembershipBehind: Bool {
+    causes.isControlZone && (hasApplied || !ready.isEmpty)
+      && !Mutant.judgesKeysTooEarly.isActive
+  }
+
+  /// The first missing cause of the changes of a segment that continue an author's head.
+  private func missingCause(
+    of segment: OpenedSegment, after head: LogHead, in zone: ZoneState
+  ) -> MissingCause? {
+    guard !Mutant.judgesKeysTooEarly.isActive else { return nil }
+    var controlSeen = head.controlSeen
+    for change in segment.changes where change.dot.sequence > head.sequence {
+      guard let raised = CausalQueue.raised(controlSeen, by: change.controlSeen) else { return nil }
+      controlSeen = raised
+      let missing = causes.missing(
+        in: change.seen, controlSeen: controlSeen, zone, claims: judged.claims)
+      if let missing, missing.dot.author != segment.author { return missing }
+    }
+    return nil
   }
 
   /// Takes an author's next changes as far as their causes are applied.

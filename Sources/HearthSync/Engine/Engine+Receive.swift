@@ -12,6 +12,8 @@ package struct ReceiveReport: Sendable {
   package internal(set) var refused: [(digest: Identifier, reason: String)] = []
   /// The refused segments that no later news of people or keys can make usable.
   var unusable: [(digest: Identifier, reason: String)] = []
+  /// The segments that the membership of after this batch judges; they are not kept meanwhile.
+  fileprivate var postponed: [[UInt8]] = []
   /// The segments that do not stay pending, because they count only if an earlier change arrives.
   var dropped: [Identifier] = []
   /// The number of pending segments, by reason.
@@ -64,6 +66,7 @@ extension Engine {
       if try draft.zone(zone).kind == .control { try draft.learnKeys(from: blobs, in: zone) }
       report = try draft.receive(blobs, in: zone, ends: [], nowMilliseconds: nowMilliseconds)
       if try draft.zone(zone).kind == .control {
+        try draft.receivePostponed(in: zone, nowMilliseconds: nowMilliseconds, &report)
         try draft.receiveAdmitted(in: zone, nowMilliseconds: nowMilliseconds, &report)
       }
       if try draft.zone(zone).kind == .control, report.applied > 0 {
@@ -84,6 +87,22 @@ extension Engine {
     return report
   }
 
+  /// Receives the segments of a control zone that the membership of before their batch could not
+  /// judge.
+  ///
+  /// Each round but the last applies a change, as nothing is postponed otherwise.
+  private mutating func receivePostponed(
+    in zone: ZoneID, nowMilliseconds: UInt64, _ report: inout ReceiveReport
+  ) throws {
+    var postponed = report.postponed
+    report.postponed = []
+    while !postponed.isEmpty {
+      let more = try receive(postponed, in: zone, ends: [], nowMilliseconds: nowMilliseconds)
+      postponed = more.postponed
+      report.add(more)
+    }
+  }
+
   /// Retries pending segments of a control zone as long as they admit somebody.
   ///
   /// A newly admitted author may have written pending segments, which may admit the next author.
@@ -92,7 +111,8 @@ extension Engine {
   ) throws {
     var applied = report.applied
     while applied > 0, report.waiting[.author] ?? 0 > 0 {
-      let more = try receive([], in: zone, ends: [], nowMilliseconds: nowMilliseconds)
+      var more = try receive([], in: zone, ends: [], nowMilliseconds: nowMilliseconds)
+      try receivePostponed(in: zone, nowMilliseconds: nowMilliseconds, &more)
       applied = more.applied
       report.add(more)
     }
@@ -195,10 +215,14 @@ extension Engine {
         var queue = CausalQueue(
           slice.opened, causes: readiness.causes, ends: ends, judged: judged,
           evidence: try evidence(for: draft),
-          isOver: epochJudge(of: draft, unjudged: isRebuilding ? slice.unjudged : nil))
+          isOver: epochJudge(of: draft, unjudged: isRebuilding ? slice.unjudged : nil),
+          hasApplied: report.applied > 0)
         try queue.run(on: &draft)
         try checkBase(of: draft.id, against: queue.forks)
-        try refuse(queue.refused, in: draft, nowMilliseconds: nowMilliseconds, &report)
+        // A rebuild judges by the membership of everything that was applied before it.
+        let refused = isRebuilding ? queue.refused + queue.postponed : queue.refused
+        try refuse(refused, in: draft, nowMilliseconds: nowMilliseconds, &report)
+        if !isRebuilding { report.postponed += queue.postponed.map(\.bytes) }
         try apply(queue, in: draft, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
         try noteFalseClaims(
           queue.falseClaims, in: draft, nowMilliseconds: nowMilliseconds, &report)
