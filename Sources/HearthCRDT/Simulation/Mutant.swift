@@ -215,6 +215,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case leavesDoorsEmpty
   /// No rekey handoff is left for devices that the author of the new access key had not heard of.
   case forgetsPassedBy
+  /// After several new keys, a rekey handoff is left behind the relay's last one only.
+  case skipsDoorsBetween
   /// Former devices stay on the access lists of mailboxes.
   case listsWhoHasGone
   /// Rekey handoffs are left for removed devices too.

@@ -107,9 +107,13 @@ extension RelayMailboxes {
         try relay.attend(access.mailbox, log: opening.opened.head.generation)
         isRenewed = true
       }
-      if let old = replaced, !Mutant.neverTurnsKeys.isActive {
+      if !replaced.isEmpty, !Mutant.neverTurnsKeys.isActive {
         if zone.kind == .control {
-          areFilled = try fill(behind: old, newest, control) && areFilled
+          // Several keys may have followed since: the segments at each door are under its key, and
+          // bring the next one. The removal of whoever was away may be behind any of them.
+          for old in replaced.reversed() {
+            areFilled = try fill(behind: old, newest, control) && areFilled
+          }
         }
         Probe.accessRenewed.hit()
         try relay.rotate(zoneTag: zone.tag)
@@ -125,7 +129,7 @@ extension RelayMailboxes {
     {
       // Somebody else was first, or the relay has no room for the door: the next round looks again.
       Probe.renewalLost.hit()
-      return isRenewed || replaced == nil || error.code != .relayFull ? .done : .oldKeysStay
+      return isRenewed || replaced.isEmpty || error.code != .relayFull ? .done : .oldKeysStay
     }
     return areFilled ? .done : .doorShut
   }
@@ -163,16 +167,20 @@ extension RelayMailboxes {
     return attended != opening.opened.head.generation
   }
 
-  /// The key that opened a mailbox and is not the newest; nil where nothing needs to change.
-  private static func replaced(_ opening: RelayOpening, of keys: [MailboxKey]) -> MailboxKey? {
+  /// The key that opened a mailbox and is not the newest, as the last one, and those between it and
+  /// the newest, the newer first; empty where nothing needs to change.
+  private static func replaced(_ opening: RelayOpening, of keys: [MailboxKey]) -> [MailboxKey] {
     switch opening.key {
-    case .access(0): return nil
-    case .access(let place): return place < keys.count ? keys[place] : keys.last
+    case .access(0): return []
+    case .access(let place):
+      let last = min(place, keys.count - 1)
+      if Mutant.skipsDoorsBetween.isActive { return [keys[last]] }
+      return last > 0 ? Array(keys[1...last].suffix(maximumDoors)) : Array(keys.prefix(1))
     // Whoever set a key that no member has is put right; once, however long the session lasts.
     case .own:
-      if opening.wantsNewest { return nil }
+      if opening.wantsNewest { return [] }
       Probe.managerPutRight.hit()
-      return keys.count > 1 ? keys[1] : keys.first
+      return Array(keys.dropFirst(keys.count > 1 ? 1 : 0).prefix(1))
     }
   }
 
