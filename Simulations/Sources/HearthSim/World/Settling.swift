@@ -80,7 +80,7 @@ struct Settling {
     let membership = try first.membership()
     for device in everybody
     where try !isClosedToAll && membership.isActive(device.deviceID) != device.isMember()
-      && (device.isKnown(to: membership) || !device.waitsForMembersKeys())
+      && (device.isKnown(to: first, in: world) || !device.waitsForMembersKeys())
       && !device.isShutOut
     {
       throw world.fail(.membership, device, "does not know whether it belongs to the household")

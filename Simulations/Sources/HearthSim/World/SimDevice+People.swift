@@ -40,13 +40,43 @@ extension SimDevice {
 
   /// Whether somebody counts the joining that this device believes in, whatever came after it: only
   /// then is there anybody who hands it keys, or makes some under those that it has.
-  func isKnown(to others: Membership) throws -> Bool {
+  func isKnown(to informed: SimDevice, in world: World) throws -> Bool {
+    let others = try informed.membership()
     guard let theirs = others.device(deviceID) else { return false }
     if try disputesOffer(with: others) { return false }
     // A copy, or what was put back, is not told of a joining that its like has gone through since:
     // it needs the link that brought the keys, and that may be gone by now.
-    return try theirs.isActive && copies == 0
-      || membership().device(deviceID)?.since == theirs.since
+    if theirs.isActive && copies == 0 { return true }
+    return try membership().device(deviceID)?.since == theirs.since
+      && (theirs.isActive || !wasOutBeforeKeys(of: theirs.person, by: informed, in: world))
+  }
+
+  /// Whether whoever ended this device's membership did so before anybody had given it the key
+  /// under which the members' log was written then.
+  ///
+  /// Somebody made that key beside its joining, and whoever read of both ended the joining first,
+  /// as one that came too late. Nobody hands keys to one who is out, and a link that is over leads
+  /// to no newer ones: it cannot read of its end, and is told that a key is missing.
+  private func wasOutBeforeKeys(
+    of person: PersonID, by informed: SimDevice, in world: World
+  ) throws -> Bool {
+    let control = try informed.engine().controlZone(of: informed.group()).id
+    let endings = try PeopleLog(of: informed, in: world).entries.filter { entry in
+      guard entry.isLive else { return false }
+      switch entry.operation {
+      case .removeMember(let removal): return removal.person == person
+      case .revokeDevice(let revocation): return revocation.device == deviceID
+      default: return false
+      }
+    }
+    return try !endings.isEmpty
+      && endings.allSatisfy { ending in
+        let before = try informed.membership(seenBy: ending.stated)
+        guard before.isActive(deviceID) else { return true }
+        let told = before.toldKeys(
+          of: control, .control, before.epochs(of: control), by: deviceID)
+        return !before.newestEpochs(of: control).contains { told.contains($0.grant.epoch) }
+      }
   }
 
   /// Whether an offer of the household was taken and ended at the same time, and this device is out

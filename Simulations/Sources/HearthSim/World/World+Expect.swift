@@ -81,7 +81,7 @@ extension World {
       // Nobody vouches for themselves: two who hold each other for removed both know enough.
       let others = informed.filter { $0.person != device.person }
       let isKnown =
-        try others.isEmpty || others.contains { try device.isKnown(to: $0.membership()) }
+        try others.isEmpty || others.contains { try device.isKnown(to: $0, in: self) }
       if !isKnown { SimProbe.neverToldOfClosing.hit() }
       return isKnown
     }
