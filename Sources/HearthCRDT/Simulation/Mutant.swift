@@ -205,6 +205,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   // HearthSync, HearthTransport: the relay's client
   /// The log that a relay presents is not compared with its earlier log.
   case trustsOldIndex
+  /// What could not be stored of a relay's log when it was learnt is not stored later either.
+  case storesLogOnce
   /// The chain of a relay's listing is not verified.
   case skipsRelayChain
   /// A ping that waits for its answer wakes the program repeatedly.

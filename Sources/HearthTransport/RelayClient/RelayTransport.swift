@@ -291,6 +291,8 @@ package final class RelayTransport: Transport {
         throw inconsistent("its log contradicts itself")
       }
     }
+    // What could not be stored is stored by a later round, even if that round learns nothing.
+    if known.index != before, !Mutant.storesLogOnce.isActive { known.isDirty = true }
     indices[mailbox] = known
     if known.index != before || known.isDirty { try save(mailbox) }
   }
