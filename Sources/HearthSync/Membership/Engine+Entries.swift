@@ -16,6 +16,27 @@ extension Engine {
     return [.confirm(Array(unconfirmed.inTime.prefix(ControlOperation.maximumItems)))]
   }
 
+  /// Confirms all joins that this device may confirm.
+  ///
+  /// If one of them is pending, the confirmation admits somebody. It is then performed at once, so
+  /// that the keys of this round are made for the person's device and recovery words too.
+  ///
+  /// - Returns: The operations that are left to perform.
+  mutating func confirmed(
+    in group: GroupID, nowMilliseconds: UInt64
+  ) throws -> [ControlOperation] {
+    let confirmations = confirmations(in: group, nowMilliseconds: nowMilliseconds)
+    let pending = Set(membership(of: group).waiting.map(\.id))
+    let isAdmitting = confirmations.contains { operation in
+      guard case .confirm(let entries) = operation else { return false }
+      return !pending.isDisjoint(with: entries)
+    }
+    guard isAdmitting, !Mutant.keysBeforeEntry.isActive else { return confirmations }
+    Probe.waitingAdmitted.hit()
+    try perform(confirmations, in: group, nowMilliseconds: nowMilliseconds)
+    return []
+  }
+
   /// Removes devices whose join by an expired invitation arrived too late by this device's clock.
   ///
   /// The device's own clock decides, because a joiner may claim any time. A delayed person must be

@@ -171,7 +171,7 @@ extension Engine {
       var closings: [ControlOperation] = []
       if isComplete {
         try turnAwayLate(in: group, nowMilliseconds: nowMilliseconds)
-        operations += confirmations(in: group, nowMilliseconds: nowMilliseconds)
+        operations += try confirmed(in: group, nowMilliseconds: nowMilliseconds)
         closings = self.closings(in: group, role, nowMilliseconds: nowMilliseconds)
       }
       Probe.inviteOver.hit(if: !closings.isEmpty)
