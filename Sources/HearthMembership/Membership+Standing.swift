@@ -79,36 +79,44 @@ extension Membership {
   package func isMisjudged(
     _ dot: Dot, in zone: ZoneID, at heads: Frontier, byMakerOf epoch: EpochRecord?
   ) -> Bool {
-    let device = dot.author.device
-    let people = Set((resolver.index.enrolments[device] ?? []).compactMap(resolver.enrolledPerson))
-    let grounds = people.sorted().flatMap {
-      resolver.endings(of: device, $0) + resolver.demotions(of: $0)
+    guard isOverruled(dot, in: zone, at: heads) else {
+      return lacksEffective(dot, in: zone, byMakerOf: epoch)
     }
-    func isKnown(_ place: Int) -> Bool {
-      epoch.map { resolver.log.sees($0.place, place) } ?? false
-    }
-    func isKnown(_ id: RecordID) -> Bool {
-      resolver.log.items.indices.contains { resolver.log.items[$0].id == id && isKnown($0) }
-    }
-    if isOverruled(dot, in: zone, at: heads) {
-      return !grounds.allSatisfy { !resolver.isLive[$0] || isKnown($0) }
-        || !resolver.strikersOfJoining(of: device).allSatisfy { isKnown($0) }
-    }
-    // An operation that was overridden later still had effect when the snapshot was made.
-    return grounds.contains { place in
-      guard !resolver.isLive[place], isKnown(place),
+    return !losses(of: dot.author.device).allSatisfy { !resolver.isLive[$0] || knows(epoch, $0) }
+      || !resolver.strikersOfJoining(of: dot.author.device).allSatisfy { knows(epoch, $0) }
+  }
+
+  /// Whether a snapshot under an epoch may lack effective changes of a log.
+  ///
+  /// An operation that was overridden later still had effect for an author who knew of it alone.
+  ///
+  /// - Parameter dot: the last change of the log in the snapshot.
+  package func lacksEffective(
+    _ dot: Dot, in zone: ZoneID, byMakerOf epoch: EpochRecord?
+  ) -> Bool {
+    losses(of: dot.author.device).contains { place in
+      guard !resolver.isLive[place], knows(epoch, place),
         case .overruled(let striker, _) = resolver.reason(place),
         dot.sequence > resolver.log.operation(place).cut?.sequence(of: dot.author, in: zone)
           ?? 0
       else { return false }
-      return !isKnown(striker)
+      return !knows(epoch, striker)
     }
   }
 
-  /// Whether any device, role or join was ever taken away.
-  package var hasCuts: Bool {
-    return devices.count < allDevices.count || resolver.hasStruckJoinings
-      || resolver.index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
+  /// The operations that ended a device or its person, or lowered the person's role, with effect or
+  /// without.
+  private func losses(of device: DeviceID) -> [Int] {
+    Set((resolver.index.enrolments[device] ?? []).compactMap(resolver.enrolledPerson)).sorted()
+      .flatMap { resolver.endings(of: device, $0) + resolver.demotions(of: $0) }
+  }
+
+  private func knows(_ epoch: EpochRecord?, _ place: Int) -> Bool {
+    epoch.map { resolver.log.sees($0.place, place) } ?? false
+  }
+
+  private func knows(_ epoch: EpochRecord?, _ id: RecordID) -> Bool {
+    resolver.log.items.indices.contains { resolver.log.items[$0].id == id && knows(epoch, $0) }
   }
 
   /// Whether anybody ever tried to take away a device, a role or a join.

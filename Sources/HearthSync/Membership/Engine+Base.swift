@@ -14,7 +14,7 @@ extension Engine {
   package func authorLessenedInBase(of id: ZoneID) throws -> Author? {
     let zone = try zone(id)
     let membership = membership(of: zone.group)
-    let mayBe = membership.withholdsKeys ? membership.hasTriedCuts : membership.hasCuts
+    let mayBe = membership.hasTriedCuts
     guard zone.kind == .data, try store.baseSnapshot(of: id, atMost: 1) != nil else { return nil }
     // If keys are withheld, only another snapshot would help, and nobody has to make one.
     let late =
@@ -31,19 +31,18 @@ extension Engine {
       zone.forkEnds[head.author].map { head.sequence >= $0 } ?? false
     }
     if let forked, !Mutant.keepsForkedBase.isActive { return forked.author }
-    guard membership.withholdsKeys else {
-      return heads.first { head in
-        let dot = Dot(author: head.author, sequence: head.sequence)
-        return membership.isOverruled(dot, in: id, at: head.controlSeen)
-      }?.author
-    }
     let tag = try Envelope.parseHeader(first, minimumSuite: membership.acceptedSuite).epochTag
     let epoch = try membership.epochs(of: id).first {
       try EpochKey.tag(ofID: $0.grant.epoch) == tag
     }
     return heads.first { head in
       let dot = Dot(author: head.author, sequence: head.sequence)
-      return membership.isMisjudged(dot, in: id, at: head.controlSeen, byMakerOf: epoch)
+      guard !membership.withholdsKeys else {
+        return membership.isMisjudged(dot, in: id, at: head.controlSeen, byMakerOf: epoch)
+      }
+      return membership.isOverruled(dot, in: id, at: head.controlSeen)
+        || membership.lacksEffective(dot, in: id, byMakerOf: epoch)
+          && !Mutant.keepsOverruledBase.isActive
     }?.author
   }
 }
