@@ -115,8 +115,11 @@ struct WholeState {
         counts["\(name.zoneTag) \(name.authorTag) \(name.incarnation)", default: 0] += 1
       }
       let bound = Engine<ReplicaStore>.compactionThreshold + 16
-      // What was sealed under earlier keys of the members' log stays as it is.
-      let epochs = try device.engine().zones.map { $0.epochCount }.max() ?? 0
+      // What was sealed under earlier keys stays as it is, also under those that are not given to
+      // newcomers: the members' log names them all.
+      let engine = try device.engine()
+      let epochs =
+        engine.zones.map { engine.membership(of: $0.group).epochs(of: $0.id).count }.max() ?? 0
       guard let most = counts.values.max(), most > bound + 2 * epochs, !hasResurrection else {
         continue
       }
