@@ -116,6 +116,8 @@ private struct OverheardMemory: RelayMemory {
 
 extension SimDevice {
   var usesFolder: Bool { way != .relay }
+  /// Whether its copy of the folder is there even if the device is gone.
+  var leavesFolder: Bool { usesFolder && !isDestroyed }
   var usesRelay: Bool { way != .folder && net != nil }
 
   /// Every way to the others, the folder first.

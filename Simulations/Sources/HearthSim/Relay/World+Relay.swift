@@ -212,11 +212,11 @@ extension World {
 
   // MARK: Ways
 
-  /// Everybody uses all ways that somebody uses, so that nobody is apart.
+  /// Everybody uses all ways that somebody uses, so that nobody is apart; so does who has to read
+  /// what one who is gone left in a folder, for which the relay stood in vain.
   func connect(_ some: [SimDevice]) {
-    guard some.contains(where: { !$0.usesFolder }), some.contains(where: { !$0.usesRelay }) else {
-      return
-    }
+    let needsFolder = some.contains { !$0.usesRelay || $0.isLost && $0.leavesFolder }
+    guard needsFolder, some.contains(where: { !$0.usesFolder }) else { return }
     for device in some {
       let hadFolder = device.usesFolder
       device.way = .both

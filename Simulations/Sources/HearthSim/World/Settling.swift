@@ -199,12 +199,15 @@ struct Settling {
       if exchanged != before { moved.append(device) }
     }
     let indices = devices.map(\.index)
+    // What those who are gone left in their copies goes to the others, too.
+    let left = world.devices.filter { $0.isLost && $0.leavesFolder }.map(\.index)
     var before = -1
     // Files go on from copy to copy until no copy changes any more.
     while before != total(indices) {
       before = total(indices)
       for place in world.carriers.indices
-      where indices.contains(world.carriers[place].from)
+      where world.carriers[place].isUp
+        && (indices + left).contains(world.carriers[place].from)
         && indices.contains(world.carriers[place].to)
       {
         world.carryAll(place)
