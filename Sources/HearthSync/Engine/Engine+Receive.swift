@@ -255,9 +255,7 @@ extension Engine {
     }
     zones[place] = draft
     clock = tickedClock
-    for (digest, reason) in report.unusable {
-      refusals.note(digest, in: zone, because: reason)
-    }
+    for (digest, reason) in report.unusable { refusals.note(digest, in: zone, because: reason) }
     if draft.kind == .control, report.applied > 0 { try refreshMembership(of: draft.group) }
     return report
   }
