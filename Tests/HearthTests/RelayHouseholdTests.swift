@@ -24,6 +24,8 @@ final class RelayShelf {
   private var data: URL { root.appendingPathComponent("data") }
 
   init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
+    // No client is too slow, however busy the machine is.
+    configuration.handshakeMilliseconds = 3_600_000
     change(&configuration)
     root = FileManager.default.temporaryDirectory
       .appendingPathComponent("hearth-relay-\(UUID().uuidString)")

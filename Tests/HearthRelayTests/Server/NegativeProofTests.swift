@@ -52,7 +52,7 @@ struct NegativeProofTests {
     let shelf = try ServerShelf()
     let other = try RelayServerIdentity(master: CoreWorld.key(0x45))
     let elsewhere = try TestFolder()
-    let second = try ServerShelf.start(elsewhere, other, RelayConfiguration())
+    let second = try ServerShelf.start(elsewhere, other, .unhurried)
     for (address, id) in [
       (shelf.server.address, shelf.identity.relayID), (second.address, other.relayID),
     ] {

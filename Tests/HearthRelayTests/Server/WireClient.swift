@@ -173,6 +173,17 @@ final class WireClient: Sendable {
   }
 }
 
+extension RelayConfiguration {
+  /// The defaults, but no client is too slow, however busy the machine is.
+  static var unhurried: RelayConfiguration {
+    var configuration = RelayConfiguration()
+    configuration.handshakeMilliseconds = 3_600_000
+    configuration.slowReaderMilliseconds = 3_600_000
+    configuration.heartbeatSeconds = 1_200
+    return configuration
+  }
+}
+
 /// A relay of a test, on a free port and a folder of its own.
 final class ServerShelf {
   let folder: TestFolder
@@ -180,7 +191,7 @@ final class ServerShelf {
   let identity: RelayServerIdentity
   let mailbox = Identifier(high: 11, low: 12)
 
-  init(_ configuration: RelayConfiguration = RelayConfiguration()) throws {
+  init(_ configuration: RelayConfiguration = .unhurried) throws {
     folder = try TestFolder()
     identity = try RelayServerIdentity(master: CoreWorld.key(0x44))
     server = try ServerShelf.start(folder, identity, configuration)
@@ -196,7 +207,7 @@ final class ServerShelf {
 
   func restart() throws {
     try server.kill()
-    server = try ServerShelf.start(folder, identity, RelayConfiguration())
+    server = try ServerShelf.start(folder, identity, .unhurried)
   }
 
   /// The mailbox of a challenge, proven or made by the pair.
