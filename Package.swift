@@ -22,6 +22,7 @@ let settings: [SwiftSetting] =
   [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
   ] + (Context.environment["HEARTH_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
   + (isSimulation ? [.define("HEARTH_SIMULATION")] : [])
 
@@ -151,6 +152,9 @@ let package = Package(
       dependencies: ["CSimVFS", .product(name: "GRDBSQLite", package: "GRDB.swift")],
       path: "Simulations/Sources/SimDisk", swiftSettings: settings),
     .target(
+      name: "InlineExecution", dependencies: ["HearthCRDT", "HearthMembership", "HearthSync"],
+      path: "Simulations/Sources/InlineExecution", swiftSettings: settings),
+    .target(
       name: "TestSupport",
       dependencies: ["HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync"],
       path: "Tests/TestSupport", swiftSettings: settings),
@@ -182,7 +186,8 @@ let package = Package(
     .testTarget(
       name: "HearthSyncTests",
       dependencies: [
-        "HearthMembership", "HearthSync", "HearthCRDT", "HearthCrypto", "Household", "TestSupport",
+        "InlineExecution", "HearthMembership", "HearthSync", "HearthCRDT", "HearthCrypto",
+        "Household", "TestSupport",
       ],
       exclude: ["Golden"],
       swiftSettings: settings),
@@ -201,14 +206,16 @@ let package = Package(
     .testTarget(
       name: "HearthTests",
       dependencies: [
-        "Hearth", "Household", "HearthStore", "HearthMembership", "HearthSync", "HearthCRDT",
+        "InlineExecution", "Hearth", "Household", "HearthStore", "HearthMembership", "HearthSync",
+        "HearthCRDT",
         "HearthCrypto", "HearthTransport", "HearthRelay", "HearthRelayProtocol", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",
       dependencies: [
-        "HearthTransport", "HearthRelay", "HearthRelayProtocol", "HearthMembership", "HearthSync",
+        "InlineExecution", "HearthTransport", "HearthRelay", "HearthRelayProtocol",
+        "HearthMembership", "HearthSync",
         "HearthCRDT", "HearthCrypto", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -216,7 +223,8 @@ let package = Package(
     .testTarget(
       name: "HearthRelayTests",
       dependencies: [
-        "HearthRelay", "HearthRelayPostgres", "HearthRelayProtocol", "hearth-relay",
+        "InlineExecution", "HearthRelay", "HearthRelayPostgres", "HearthRelayProtocol",
+        "hearth-relay",
         "HearthMembership", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -232,13 +240,15 @@ let package = Package(
     .testTarget(
       name: "HearthCLITests",
       dependencies: [
-        "HearthCLI", "Hearth", "Household", "HearthCRDT", "HearthMembership", "HearthSync",
+        "InlineExecution", "HearthCLI", "Hearth", "Household", "HearthCRDT", "HearthMembership",
+        "HearthSync",
       ],
       swiftSettings: settings),
     .testTarget(
       name: "SimDiskTests",
       dependencies: [
-        "SimDisk", "HearthStore", "HearthMembership", "HearthSync", "Household", "TestSupport",
+        "InlineExecution", "SimDisk", "HearthStore", "HearthMembership", "HearthSync", "Household",
+        "TestSupport",
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Simulations/Tests/SimDiskTests", swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
@@ -271,14 +281,16 @@ if isSimulation {
     .executableTarget(
       name: "hearth-hostile",
       dependencies: [
-        "HostileMember", "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync",
+        "InlineExecution", "HostileMember", "HearthCRDT", "HearthCrypto", "HearthMembership",
+        "HearthSync",
         "HearthStore", "HearthTransport", "HearthRelayProtocol", "Household",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Simulations/Sources/hearth-hostile", swiftSettings: settings),
     .target(
       name: "HearthSim",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthStore",
+        "InlineExecution", "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync",
+        "HearthStore",
         "HearthTransport", "HearthRelay", "HearthRelayProtocol",
         "Household", "SimDisk", "FamilyModel", "FamilyTranslation", "HostileMember",
       ], path: "Simulations/Sources/HearthSim", swiftSettings: settings),
@@ -290,7 +302,9 @@ if isSimulation {
       ], path: "Simulations/Sources/hearth-sim", swiftSettings: settings),
     .testTarget(
       name: "HearthSimTests",
-      dependencies: ["HearthSim", "HearthCRDT", "HearthMembership", "HearthSync"],
+      dependencies: [
+        "InlineExecution", "HearthSim", "HearthCRDT", "HearthMembership", "HearthSync",
+      ],
       path: "Simulations/Tests/HearthSimTests", swiftSettings: settings),
   ]
 }

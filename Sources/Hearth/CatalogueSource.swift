@@ -31,32 +31,32 @@ struct CatalogueSource {
   /// - Throws: `TransportError`, `SyncError`, `HearthError`.
   func fetch(
     since present: PublicCatalogue?, cursor: RelayCursor?, greatest: PublicHead?
-  ) throws -> (PublicCatalogue, RelayCursor?) {
+  ) async throws -> (PublicCatalogue, RelayCursor?) {
     switch place {
     case .folder(let path): return (try read(path, greatest), nil)
     case .relay(let remote):
-      let opened = try remote.open()
+      let opened = try await remote.open()
       if let present, let cursor, cursor.generation == opened.head.generation,
         cursor.position <= opened.head.position
       {
         do {
-          return try changes(remote, opened.head, after: cursor.position, present, greatest)
+          return try await changes(remote, opened.head, after: cursor.position, present, greatest)
         } catch let error as SyncError where error.code == .catalogueIncomplete {
           // Something does not fit together: the whole log shows more.
         }
       }
-      return try changes(remote, opened.head, after: 0, nil, greatest)
+      return try await changes(remote, opened.head, after: 0, nil, greatest)
     }
   }
 
   private func changes(
     _ remote: RelayCatalogue, _ opened: RelayCursor, after start: UInt64,
     _ present: PublicCatalogue?, _ greatest: PublicHead?
-  ) throws -> (PublicCatalogue, RelayCursor?) {
+  ) async throws -> (PublicCatalogue, RelayCursor?) {
     var assembly = CatalogueAssembly(from: present)
     var position = start
     for _ in 0..<CatalogueSource.maximumPages where position < opened.position {
-      let page = try remote.page(after: position)
+      let page = try await remote.page(after: position)
       guard let last = page.entries.last?.header.position else { break }
       try assembly.take(page.entries)
       position = last
@@ -94,16 +94,16 @@ struct CatalogueSource {
   /// - Returns: the records, and the number of records left out as older than the local copy.
   func find(
     _ query: PublicQuery, atMost limit: Int, present: [SignedPublicRecord], head known: PublicHead?
-  ) throws -> (records: [PublicRecord], stale: Int) {
+  ) async throws -> (records: [PublicRecord], stale: Int) {
     guard case .relay(let remote) = place else { return ([], 0) }
-    _ = try remote.open()
+    _ = try await remote.open()
     var newest: [PublicKeyPath: UInt64] = [:]
     for record in present { newest[record.record.path] = record.record.revision }
     var found: [PublicRecord] = []
     var stale = 0
     var next: PublicQuery? = query
     while let question = next, found.count < limit {
-      let answer = try remote.find(question)
+      let answer = try await remote.find(question)
       for record in try answer.proven(for: question, of: catalogue) {
         // Retired or changed since; the local copy is newer.
         let isOld =

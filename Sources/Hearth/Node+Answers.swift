@@ -39,24 +39,24 @@ extension Node {
   }
 
   /// Notifies people who asked by a closed invitation and cannot read the log.
-  func publishFarewells() throws {
+  func publishFarewells(over settings: [TransportSetting]) async throws {
     for group in engine.exchangedGroups {
       let farewells = try engine.farewells(in: group, nowMilliseconds: now())
       guard !farewells.isEmpty else { continue }
-      for setting in try transports(of: group) {
+      for setting in try transports(of: group) where settings.contains(setting) {
         guard let transport = try? transport(setting.path) else { continue }
         for farewell in farewells {
           lay(farewell.name.scope, in: try requestAccess(of: farewell.invite), on: transport)
           // An unreachable folder gets it at the next exchange.
-          if (try? transport.fetch(farewell.name)) != nil { continue }
-          try? transport.publish(farewell.name, try farewell.bytes())
+          if (try? await transport.fetch(farewell.name)) != nil { continue }
+          try? await transport.publish(farewell.name, try farewell.bytes())
         }
       }
     }
   }
 
   /// Publishes answers where newcomers look for them, until the newcomers have written something.
-  func publishAnswers() throws {
+  func publishAnswers(over settings: [TransportSetting]) async throws {
     let answers = try keptAnswers()
     guard !answers.isEmpty else { return }
     let waiting = answers.filter { answer in
@@ -81,7 +81,7 @@ extension Node {
       else { return false }
       return engine.approver(of: device, in: group) == self.device
     }
-    for setting in try transports() {
+    for setting in settings {
       guard let transport = try? transport(setting.path) else { continue }
       for answer in due {
         guard let scope = Identifier(hex: answer.scope),
@@ -90,8 +90,8 @@ extension Node {
         let name = BlobName(kind: .capsule, scope: scope)
         if let access = try requestAccess(of: answer) { lay(scope, in: access, on: transport) }
         // An unreachable folder gets it at the next exchange.
-        if let held = try? transport.fetch(name), held == Array(answer.bytes) { continue }
-        try? transport.publish(name, Array(answer.bytes))
+        if let held = try? await transport.fetch(name), held == Array(answer.bytes) { continue }
+        try? await transport.publish(name, Array(answer.bytes))
       }
     }
     guard waiting.count < answers.count else { return }

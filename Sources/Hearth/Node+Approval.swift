@@ -100,17 +100,17 @@ extension Node {
   /// - Returns: what the household was asked.
   func askAll(
     _ opened: InvitationCapsule, sealed: [UInt8], _ secret: InviteSecret, folder: String
-  ) throws -> PendingJoin {
+  ) async throws -> PendingJoin {
     if let wanted = opened.person, wanted != person {
       try requireNobodyElse(than: opened.inviterName, besides: opened.group)
     }
-    let pending = try ask(opened, sealed: sealed, secret, folder: folder)
+    let pending = try await ask(opened, sealed: sealed, secret, folder: folder)
     // As with a link that lets in at once, a node that is in households believes nobody new.
     if !opened.companion.isEmpty, households().isEmpty {
       try letPrivateDatabase(over: folder)
       let companion = try secret.companion()
       let own = try InvitationCapsule(opening: opened.companion, with: companion)
-      _ = try ask(own, sealed: opened.companion, companion, folder: folder)
+      _ = try await ask(own, sealed: opened.companion, companion, folder: folder)
     }
     return pending
   }
@@ -118,10 +118,10 @@ extension Node {
   /// Puts a request to be let in where the approvers find it.
   func ask(
     _ capsule: InvitationCapsule, sealed: [UInt8], _ secret: InviteSecret, folder: String
-  ) throws -> PendingJoin {
-    var present = try keptJoins()
+  ) async throws -> PendingJoin {
+    let present = try keptJoins()
     let transport = try transport(folder)
-    if let teller = try teller(of: secret, on: transport) {
+    if let teller = try await teller(of: secret, on: transport) {
       // As for a link that lets in at once.
       throw SyncError(
         .used,
@@ -130,9 +130,8 @@ extension Node {
     if let known = present.first(where: { $0.secret == secret.text && $0.taken == nil }) {
       return known
     }
-    present.removeAll { $0.secret == secret.text }
     let invite = try identifier(secret.publicKeys.inviteID)
-    let slot = try freeSlot(of: invite, in: requestAccess(of: secret), on: transport)
+    let slot = try await freeSlot(of: invite, in: requestAccess(of: secret), on: transport)
     let wanted = capsule.person ?? person
     let request = try engine.requestToJoin(
       capsule, with: secret, person: wanted,
@@ -149,19 +148,18 @@ extension Node {
     pending.expiresMilliseconds = capsule.expiresMilliseconds
     pending.personID = capsule.person?.hex
     pending.isPrivate = capsule.database == .personal ? true : nil
-    present.append(pending)
-    try keep(present)
-    try transport.publish(request.name, request.bytes)
+    try await transport.publish(request.name, request.bytes)
+    try keep(try keptJoins().filter { $0.secret != secret.text } + [pending])
     return pending
   }
 
   private func freeSlot(
     of invite: Identifier, in access: MailboxAccess, on transport: any Transport
-  ) throws -> Int {
+  ) async throws -> Int {
     for slot in 0..<Node.maximumRequests {
       let name = Engine<ReplicaStore>.requestName(of: invite, slot: slot)
       lay(name.scope, in: access, on: transport)
-      if try transport.fetch(name) == nil { return slot }
+      if try await transport.fetch(name) == nil { return slot }
     }
     throw HearthError(
       .notAllowed,
@@ -171,18 +169,18 @@ extension Node {
   /// Looks for answers to what was asked, and takes them.
   ///
   /// A request that somebody overwrote or removed is put there again.
-  func settleJoins() throws {
+  func settleJoins() async throws {
     lastAdmissions = []
     let joins = try keptJoins()
     var answered: [PendingJoin] = []
     var rest: [PendingJoin] = []
     for var join in joins {
       do {
-        guard try isOpen(&join) else {
+        guard try await isOpen(&join) else {
           answered.append(join)
           continue
         }
-        if try settle(&join) {
+        if try await settle(&join) {
           guard let group = Identifier(hex: join.groupID) else { continue }
           if join.isPrivate == true {
             try adoptPrivate(group)
@@ -206,12 +204,12 @@ extension Node {
   /// One that was answered does so again where this device was removed since and another answer
   /// lies there: the request still does too, and whoever has it may let in by it once more. Nobody
   /// who left by itself comes back like that.
-  private func isOpen(_ join: inout PendingJoin) throws -> Bool {
+  private func isOpen(_ join: inout PendingJoin) async throws -> Bool {
     guard let taken = join.taken else { return true }
     guard let group = Identifier(hex: join.groupID), let ending = ending(in: group),
       ending.kind == .removed || ending.kind == .revoked,
       try transports().contains(where: { $0.path == join.folder }),
-      let answer = try answer(to: join, of: group, on: transport(join.folder)),
+      let answer = try await answer(to: join, of: group, on: transport(join.folder)),
       segmentDigest(answer).hex != taken
     else { return false }
     join.taken = nil
@@ -221,10 +219,10 @@ extension Node {
   /// What lies where this device finds the answer to a request.
   private func answer(
     to join: PendingJoin, of group: GroupID, on transport: any Transport
-  ) throws -> [UInt8]? {
+  ) async throws -> [UInt8]? {
     let name = Engine<ReplicaStore>.answerName(to: device, of: group)
     lay(name.scope, in: try requestAccess(of: InviteSecret(text: join.secret)), on: transport)
-    return try transport.fetch(name)
+    return try await transport.fetch(name)
   }
 
   /// Whether this device came into the household by another way meanwhile.
@@ -233,14 +231,15 @@ extension Node {
   }
 
   /// - Returns: whether this device is in.
-  private func settle(_ join: inout PendingJoin) throws -> Bool {
+  private func settle(_ join: inout PendingJoin) async throws -> Bool {
     guard let group = Identifier(hex: join.groupID) else { return false }
     joiningGroup = group
     defer { joiningGroup = nil }
     let transport = try transport(join.folder)
     let secret = try InviteSecret(text: join.secret)
-    let answer = try answer(to: join, of: group, on: transport)
-    let isTaken = try answer.map { try take($0, to: &join, of: group, over: transport) } ?? false
+    let answer = try await answer(to: join, of: group, on: transport)
+    var isTaken = false
+    if let answer { isTaken = try await take(answer, to: &join, of: group, over: transport) }
     if let answer, isTaken {
       if engine.isAdmitted(to: group, by: try identifier(secret.publicKeys.inviteID)) {
         try becomeOwner(of: join, in: group)
@@ -251,9 +250,9 @@ extension Node {
       // slower than the answer, the keys of the answer are the only ones.
       guard isIn(join) else { return false }
     }
-    join.closedBy = try teller(of: secret, on: transport)
+    join.closedBy = try await teller(of: secret, on: transport)
     // What lies there and is no answer keeps nobody from giving one.
-    if join.closedBy == nil, !isTaken { try askAgain(&join, over: transport) }
+    if join.closedBy == nil, !isTaken { try await askAgain(&join, over: transport) }
     return false
   }
 
@@ -263,16 +262,16 @@ extension Node {
   /// - Returns: false where it is not an answer, or not proven: anybody can put a file there.
   private func take(
     _ answer: [UInt8], to join: inout PendingJoin, of group: GroupID, over transport: any Transport
-  ) throws -> Bool {
+  ) async throws -> Bool {
     var wasIn: Bool
     repeat {
       wasIn = engine.membership(of: group).isActive(device)
       if wasIn {
-        try fetchMembers(of: group, into: &engine, over: transport, join)
+        try await fetchMembers(of: group, over: transport, join)
       } else {
         do {
           join.unproven = nil
-          try accept(answer, to: join, of: group, over: transport)
+          try await accept(answer, to: join, of: group, over: transport)
         } catch let error as SyncError where error.code == .unproven {
           join.unproven = error.message
           return false
@@ -285,14 +284,10 @@ extension Node {
     guard join.isPrivate == true else { return true }
     if let relay = transport as? RelayTransport {
       // The answer brought the keys of the records' mailbox.
-      relay.directory.zones = try RelayMailboxes(at: relay, with: OwnTurns(engine))
+      relay.directory.zones = try RelayMailboxes(at: relay, with: replicas)
         .accesses(joining: group)
     }
-    var report = TransportReport(setting: join.folder)
-    for zone in zones(of: group) {
-      try engine.pull(
-        zone, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
-    }
+    _ = try await replicas.pull(zones(of: group), from: transport, named: join.folder)
     return true
   }
 
@@ -301,38 +296,43 @@ extension Node {
   /// - Throws: `unproven`, `notAuthentic`, `malformed`.
   private func accept(
     _ answer: [UInt8], to join: PendingJoin, of group: GroupID, over transport: any Transport
-  ) throws {
+  ) async throws {
     guard let hash = join.requestHash else {
       throw SyncError(
         .unproven,
         "an earlier version of this program asked: use a new invitation, and let it answer that")
     }
     let secret = try InviteSecret(text: join.secret)
-    var draft = engine
-    let capsule = try draft.beginJoining(Array(join.capsule), with: secret, nowMilliseconds: 0)
-    let opened = try draft.open(answer: answer, to: capsule, asked: Array(hash))
-    try draft.accept(opened) { draft in
-      try fetchMembers(of: group, into: &draft, over: transport, join)
+    var proven: JoinAnswer?
+    let members = try await replicas.draftMembers(
+      of: group, over: transport, named: join.folder, as: [(device, engine.identity.boxPair)],
+      under: schema.policy
+    ) { draft in
+      let capsule = try draft.beginJoining(Array(join.capsule), with: secret, nowMilliseconds: 0)
+      let opened = try draft.open(answer: answer, to: capsule, asked: Array(hash))
+      try draft.takeControl(of: opened)
+      proven = opened
     }
-    engine = draft
+    guard let opened = proven else { return }
+    try takeBack(unlessDone: {
+      _ = try engine.beginJoining(Array(join.capsule), with: secret, nowMilliseconds: 0)
+      var draft = engine
+      try draft.accept(opened) { accepting in
+        engine = accepting
+        try replicas.take(members)
+        accepting = engine
+      }
+      engine = draft
+    })
   }
 
   /// Fetches what a transport has of the members.
   private func fetchMembers(
-    of group: GroupID, into engine: inout Engine<ReplicaStore>, over transport: any Transport,
-    _ join: PendingJoin
-  ) throws {
-    if let relay = transport as? RelayTransport {
-      let recipient = (engine.device, engine.identity.boxPair)
-      try engine.withTurns { turns in
-        try RelayMailboxes(at: relay, with: turns).admit(
-          to: group, as: [recipient], anchorFile: anchorFile, nowMilliseconds: now())
-      }
-    }
-    var report = TransportReport(setting: join.folder)
-    try engine.pull(
-      engine.controlZone(of: group).id, from: transport, anchorFile: anchorFile,
-      nowMilliseconds: now(), &report)
+    of group: GroupID, over transport: any Transport, _ join: PendingJoin
+  ) async throws {
+    try await admit(to: group, over: transport, as: [(device, engine.identity.boxPair)])
+    _ = try await replicas.pull(
+      [engine.controlZone(of: group).id], from: transport, named: join.folder)
   }
 
   /// Makes this node the person's as whose device a household let it in.
@@ -347,27 +347,27 @@ extension Node {
   /// Who told that an invitation was closed.
   func teller(
     of secret: InviteSecret, on transport: any Transport
-  ) throws -> String? {
+  ) async throws -> String? {
     let name = Engine<ReplicaStore>.farewellName(of: try identifier(secret.publicKeys.inviteID))
     lay(name.scope, in: try requestAccess(of: secret), on: transport)
-    return try transport.fetch(name).flatMap {
+    return try await transport.fetch(name).flatMap {
       Engine<ReplicaStore>.teller(ofFarewell: $0, to: secret)
     }
   }
 
-  private func askAgain(_ join: inout PendingJoin, over transport: any Transport) throws {
+  private func askAgain(_ join: inout PendingJoin, over transport: any Transport) async throws {
     let secret = try InviteSecret(text: join.secret)
     let invite = try identifier(secret.publicKeys.inviteID)
     let access = try requestAccess(of: secret)
     let name = Engine<ReplicaStore>.requestName(of: invite, slot: join.slot)
     lay(name.scope, in: access, on: transport)
-    guard let held = try transport.fetch(name) else {
-      return try transport.publish(name, Array(join.request))
+    guard let held = try await transport.fetch(name) else {
+      return try await transport.publish(name, Array(join.request))
     }
     guard held != Array(join.request) else { return }
     // Somebody else took the place at the same time.
-    join.slot = try freeSlot(of: invite, in: access, on: transport)
-    try transport.publish(
+    join.slot = try await freeSlot(of: invite, in: access, on: transport)
+    try await transport.publish(
       Engine<ReplicaStore>.requestName(of: invite, slot: join.slot), Array(join.request))
   }
 }
@@ -377,54 +377,62 @@ extension Node {
 extension Node {
   /// The requests to join a group that lie on the transports and that this device can read, in
   /// order of person's name.
-  package func waitingJoins(of group: GroupID) throws -> [WaitingJoin] {
-    let membership = membership(of: group)
-    guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { return [] }
-    var found: [DeviceID: WaitingJoin] = [:]
-    let invites = membership.invites.filter { $0.operation.admission == .approve && !$0.isClosed }
-    for setting in try transports(of: group) where !invites.isEmpty {
-      let transport = try transport(setting.path)
-      for invite in invites {
-        for request in try requests(by: invite.operation, to: group, on: transport) {
-          found[request.device] = WaitingJoin(
-            request: request,
-            number: requestNumber(
-              group: invite.operation.person == nil ? group : .zero,
-              invite: invite.operation.person == nil ? request.invite : .zero,
-              device: request.device, person: request.person),
-            role: invite.operation.role,
-            inviterName: membership.person(of: invite.creator)?.name ?? "",
-            usedBy: invite.usesLeft > 0
-              ? nil : invite.joins.compactMap { membership.person($0)?.name })
+  package func waitingJoins(of group: GroupID) async throws -> [WaitingJoin] {
+    try await alone {
+      let membership = membership(of: group)
+      guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { return [] }
+      var found: [DeviceID: WaitingJoin] = [:]
+      let invites = membership.invites.filter { $0.operation.admission == .approve && !$0.isClosed }
+      for setting in try transports(of: group) where !invites.isEmpty {
+        let transport = try transport(setting.path)
+        for invite in invites {
+          for request in try await requests(by: invite.operation, to: group, on: transport) {
+            found[request.device] = WaitingJoin(
+              request: request,
+              number: requestNumber(
+                group: invite.operation.person == nil ? group : .zero,
+                invite: invite.operation.person == nil ? request.invite : .zero,
+                device: request.device, person: request.person),
+              role: invite.operation.role,
+              inviterName: membership.person(of: invite.creator)?.name ?? "",
+              usedBy: invite.usesLeft > 0
+                ? nil : invite.joins.compactMap { membership.person($0)?.name })
+          }
         }
       }
-    }
-    return found.values.sorted {
-      ($0.request.personName, $0.request.device) < ($1.request.personName, $1.request.device)
+      return found.values.sorted {
+        ($0.request.personName, $0.request.device) < ($1.request.personName, $1.request.device)
+      }
     }
   }
 
   /// The requests by invitations that are closed: nobody can be let in by them any more.
-  package func endedRequests(of group: GroupID) throws -> [JoinRequest] {
-    let membership = membership(of: group)
-    guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { return [] }
-    let invites = membership.invites.filter { $0.operation.admission == .approve && $0.isClosed }
-    return try transports(of: group).flatMap { setting in
-      let transport = try transport(setting.path)
-      return try invites.flatMap { try requests(by: $0.operation, to: group, on: transport) }
+  package func endedRequests(of group: GroupID) async throws -> [JoinRequest] {
+    try await alone {
+      let membership = membership(of: group)
+      guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { return [] }
+      let invites = membership.invites.filter { $0.operation.admission == .approve && $0.isClosed }
+      var found: [JoinRequest] = []
+      for setting in try transports(of: group) {
+        let transport = try transport(setting.path)
+        for invite in invites {
+          found += try await requests(by: invite.operation, to: group, on: transport)
+        }
+      }
+      return found
     }
   }
 
   /// What lies there and cannot be read is for others or rubbish, and is passed over.
   private func requests(
     by invite: ControlOperation.InviteCreate, to group: GroupID, on transport: any Transport
-  ) throws -> [JoinRequest] {
+  ) async throws -> [JoinRequest] {
     var requests: [JoinRequest] = []
     let access = try requestAccess(of: invite)
     for slot in 0..<Node.maximumRequests {
       let name = Engine<ReplicaStore>.requestName(of: invite.invite, slot: slot)
       lay(name.scope, in: access, on: transport)
-      guard let bytes = try? transport.fetch(name) else { break }
+      guard let bytes = try? await transport.fetch(name) else { break }
       if let request = try? engine.open(request: bytes, to: group),
         request.invite == invite.invite
       {
@@ -437,27 +445,29 @@ extension Node {
   /// Lets in whoever asked, and puts the answer on every transport of the household.
   ///
   /// - Throws: `notAllowed` with the reason.
-  package func approve(_ waiting: WaitingJoin, named groupName: String) throws -> SyncReport {
-    if let names = waiting.usedBy {
-      throw HearthError(
-        .notAllowed,
-        "this invitation was used by \(names.joined(separator: ", ")) and lets in nobody else: "
-          + "make another one with `hearth invite --approve`")
+  package func approve(_ waiting: WaitingJoin, named groupName: String) async throws -> SyncReport {
+    try await alone {
+      if let names = waiting.usedBy {
+        throw HearthError(
+          .notAllowed,
+          "this invitation was used by \(names.joined(separator: ", ")) and lets in nobody else: "
+            + "make another one with `hearth invite --approve`")
+      }
+      let request = waiting.request
+      var draft = engine
+      let moment = now()
+      try store.transaction {
+        draft = engine
+        let answer = try draft.approve(request, named: groupName, nowMilliseconds: moment)
+        let kept = KeptAnswer(
+          groupID: request.group.hex, deviceID: request.device.hex, scope: answer.name.scope.hex,
+          bytes: Data(answer.bytes), madeMilliseconds: moment, inviteID: request.invite.hex)
+        let encoded = try JSONEncoder().encode(try keptAnswers() + [kept])
+        try store.setFact(Node.answersFact, Array(encoded))
+      }
+      engine = draft
+      announce()
+      return try await sync()
     }
-    let request = waiting.request
-    var draft = engine
-    let moment = now()
-    try store.transaction {
-      draft = engine
-      let answer = try draft.approve(request, named: groupName, nowMilliseconds: moment)
-      let kept = KeptAnswer(
-        groupID: request.group.hex, deviceID: request.device.hex, scope: answer.name.scope.hex,
-        bytes: Data(answer.bytes), madeMilliseconds: moment, inviteID: request.invite.hex)
-      let encoded = try JSONEncoder().encode(try keptAnswers() + [kept])
-      try store.setFact(Node.answersFact, Array(encoded))
-    }
-    engine = draft
-    announce()
-    return try sync()
   }
 }

@@ -148,14 +148,13 @@ extension Node {
 
   /// Hands the place of the capsule to devices that came in this round, and passes it on at once:
   /// whoever has just added a device may lose this one before the next round.
-  func handPlaceAtOnce(_ report: inout SyncReport) throws {
+  func handPlaceAtOnce(_ report: inout SyncReport) async throws {
     guard try handPlace() else { return }
     for place in report.transports.indices where report.transports[place].failure == nil {
       let setting = report.transports[place].setting
       report.transports[place].add(
-        try engine.exchange(
-          over: transport(setting), named: setting, carrying: groups(over: setting),
-          anchorFile: anchorFile, nowMilliseconds: now()))
+        try await replicas.exchange(over: transport(setting), named: setting, groups(over: setting))
+      )
     }
   }
 
@@ -225,7 +224,7 @@ extension Node {
   /// - Parameter check: with `all` it is also noted that this device cannot look.
   func giveCapsule(
     to transport: any Transport, checking check: FileCheck, _ round: inout TransportReport
-  ) throws {
+  ) async throws {
     // What this round has brought may be what tells where the capsule lies.
     try takePlace()
     guard let words = try keptWords() else {
@@ -238,7 +237,7 @@ extension Node {
     let owner = CapsuleOwner(
       person: person, name: profile.personName, box: try BoxPublicKey(validating: words.box),
       access: words.access, attestation: try attestation())
-    let before = try engine.withTurns { try $0.giveRecoveryCapsule(of: owner, to: transport) }
+    let before = try await replicas.giveRecoveryCapsule(of: owner, to: transport)
     switch before {
     case .damaged: round.mended("the capsule of your recovery words, which was damaged")
     case .missing where check == .all:
@@ -260,19 +259,21 @@ extension Node {
   /// How the capsule of the person's words stands on each transport; nil where there are no words.
   ///
   /// Changes nothing.
-  package func capsuleStanding() throws -> CapsuleStanding? {
-    guard try wordsState() == .set else { return nil }
-    guard let words = try keptWords() else {
-      return CapsuleStanding(isPlaceKnown: false, transports: [])
+  package func capsuleStanding() async throws -> CapsuleStanding? {
+    try await alone {
+      guard try wordsState() == .set else { return nil }
+      guard let words = try keptWords() else {
+        return CapsuleStanding(isPlaceKnown: false, transports: [])
+      }
+      let owner = CapsuleOwner(
+        person: person, name: profile.personName, box: try BoxPublicKey(validating: words.box),
+        access: words.access, attestation: try attestation())
+      return await CapsuleStanding(
+        isPlaceKnown: true,
+        transports: try onTransports(words.access, otherwise: .missing) { transport in
+          try await self.replicas.recoveryCapsuleState(of: owner, on: transport)
+        })
     }
-    let owner = CapsuleOwner(
-      person: person, name: profile.personName, box: try BoxPublicKey(validating: words.box),
-      access: words.access, attestation: try attestation())
-    return CapsuleStanding(
-      isPlaceKnown: true,
-      transports: try onTransports(words.access, otherwise: .missing) { transport in
-        try engine.withTurns { try $0.recoveryCapsuleState(of: owner, on: transport) }
-      })
   }
 
   /// Looks, with the words, whether what lies on the transports leads back to everything.
@@ -283,33 +284,37 @@ extension Node {
   /// - Returns: of each transport that could be reached what is wrong, in words; nil if nothing.
   package func examineCapsules(
     with words: PersonWords
-  ) throws -> [(place: String, fault: String?)] {
-    let root = try words.words.root()
-    let name = try Node.capsuleName(root.capsuleAccess)
-    if try keptWords() == nil {
-      let led = try onTransports(root.capsuleAccess, otherwise: false) { transport in
-        let listing = (try? transport.fetch(name)).flatMap { $0 }.flatMap {
-          try? RecoveryListing(decoding: RecoveryCapsule.open($0, with: root.capsuleAccess))
+  ) async throws -> [(place: String, fault: String?)] {
+    try await alone {
+      let root = try words.words.root()
+      let name = try Node.capsuleName(root.capsuleAccess)
+      if try keptWords() == nil {
+        let led = try await onTransports(root.capsuleAccess, otherwise: false) { transport in
+          let listing = (try? await transport.fetch(name)).flatMap { $0 }.flatMap {
+            try? RecoveryListing(decoding: RecoveryCapsule.open($0, with: root.capsuleAccess))
+          }
+          return listing?.groups.contains {
+            $0.id != engine.privateGroup && Node.isAttested($0, of: person, by: root)
+          } ?? false
         }
-        return listing?.groups.contains {
-          $0.id != engine.privateGroup && Node.isAttested($0, of: person, by: root)
-        } ?? false
+        try keepAccess(of: root, signsPrivate: !led.contains { $0.1 })
       }
-      try keepAccess(of: root, signsPrivate: !led.contains { $0.1 })
-    }
-    let missing = "the capsule of your recovery words is not there: `hearth sync` here writes it"
-    return try onTransports(root.capsuleAccess, otherwise: missing) { transport in
-      let owner = CapsuleOwner(
-        person: person, name: profile.personName, box: root.publicKeys.boxKey,
-        access: root.capsuleAccess, attestation: try attestation())
-      let state = try engine.withTurns { try $0.recoveryCapsuleState(of: owner, on: transport) }
-      if let fault = Node.fault(of: state) { return fault + ": `hearth sync` here writes it anew" }
-      let listing = try transport.fetch(name).map {
-        try RecoveryListing(decoding: RecoveryCapsule.open($0, with: root.capsuleAccess))
-      }
-      return listing?.fault(with: root).map {
-        $0 + ", so somebody who knows its place forged it: `hearth words rotate` makes new words "
-          + "and a new capsule"
+      let missing = "the capsule of your recovery words is not there: `hearth sync` here writes it"
+      return try await onTransports(root.capsuleAccess, otherwise: missing) { transport in
+        let owner = CapsuleOwner(
+          person: person, name: profile.personName, box: root.publicKeys.boxKey,
+          access: root.capsuleAccess, attestation: try attestation())
+        let state = try await self.replicas.recoveryCapsuleState(of: owner, on: transport)
+        if let fault = Node.fault(of: state) {
+          return fault + ": `hearth sync` here writes it anew"
+        }
+        let listing = try await transport.fetch(name).map {
+          try RecoveryListing(decoding: RecoveryCapsule.open($0, with: root.capsuleAccess))
+        }
+        return listing?.fault(with: root).map {
+          $0 + ", so somebody who knows its place forged it: `hearth words rotate` makes new words "
+            + "and a new capsule"
+        }
       }
     }
   }
@@ -319,18 +324,20 @@ extension Node {
   /// - Parameter absence: the answer of a relay that does not have the capsule's mailbox.
   private func onTransports<Answer>(
     _ access: RecoveryCapsuleAccess, otherwise absence: Answer,
-    _ ask: (any Transport) throws -> Answer
-  ) throws -> [(String, Answer)] {
+    _ ask: (any Transport) async throws -> Answer
+  ) async throws -> [(String, Answer)] {
     let scope = try Node.capsuleName(access).scope
-    return try transports().compactMap { setting in
+    var answers: [(String, Answer)] = []
+    for setting in try transports() {
       do {
         let transport = try transport(setting.path)
         lay(scope, in: try .recovery(access, mayCreate: false), on: transport)
-        return (setting.path, try ask(transport))
+        answers.append((setting.path, try await ask(transport)))
       } catch let error as TransportError {
-        return error.code == .relayRefused ? (setting.path, absence) : nil
+        if error.code == .relayRefused { answers.append((setting.path, absence)) }
       }
     }
+    return answers
   }
 
   /// What is wrong with a capsule, in words; nil where nothing is.

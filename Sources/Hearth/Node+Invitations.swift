@@ -64,14 +64,18 @@ extension Node {
   /// looks at everything, and when it was set back.
   func giveInvitations(
     to transport: any Transport, checking check: FileCheck, _ round: inout TransportReport
-  ) throws {
+  ) async throws {
     let kept = try keptInvitations()
     guard !kept.isEmpty else { return }
     let open = try openInvitations()
     if open.count < kept.count {
       let stay = Set(open.map(\.invite))
       // By approval one that is used up still takes questions, until it is closed.
-      try keep(kept.filter { stay.contains($0.invite) || !isOver($0) || !removed($0) })
+      var gone: Set<String> = []
+      for invitation in kept where !stay.contains(invitation.invite) && isOver(invitation) {
+        if await removed(invitation) { gone.insert(invitation.invite) }
+      }
+      try keep(try keptInvitations().filter { !gone.contains($0.invite) })
     }
     guard transport.canDecay || check == .all || round.isSetBack else { return }
     for invitation in open {
@@ -82,13 +86,13 @@ extension Node {
       let right = Array(invitation.capsule)
       let words: String
       do {
-        let present = try transport.fetch(name)
+        let present = try await transport.fetch(name)
         if present == right { continue }
         words = present == nil ? "which was not there" : "which was damaged"
       } catch let error as TransportError where error.isOfFile {
         words = "which was damaged"
       }
-      try transport.publish(name, right)
+      try await transport.publish(name, right)
       round.mended("the file of an invitation (\(name.scope.hex.prefix(8))), \(words)")
     }
   }
@@ -105,7 +109,7 @@ extension Node {
   /// Takes the capsule of an invitation that is over from every transport of its household.
   ///
   /// - Returns: whether nothing of it is left there.
-  private func removed(_ invitation: KeptInvitation) -> Bool {
+  private func removed(_ invitation: KeptInvitation) async -> Bool {
     do {
       let text = try SealedBox.open(Array(invitation.secret), with: engine.identity.boxPair)
       let secret = try InviteSecret(text: String(decoding: text, as: UTF8.self))
@@ -114,7 +118,7 @@ extension Node {
       for setting in try transports(of: group) {
         let transport = try transport(setting.path)
         lay(name.scope, in: try .rendezvous(of: secret, mayCreate: false), on: transport)
-        try transport.remove(name)
+        try await transport.remove(name)
       }
       return true
     } catch let error as TransportError {

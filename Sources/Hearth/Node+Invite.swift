@@ -47,8 +47,8 @@ extension Node {
   /// - Returns: the link; anybody with the link can join.
   package func invite(
     to zone: ZoneID, role: Role, maximumUses: Int, expiresInMilliseconds: UInt64
-  ) throws -> InvitationLink {
-    try invite(
+  ) async throws -> InvitationLink {
+    try await invite(
       to: zone,
       InvitationTerms(
         role: role, maximumUses: maximumUses, expiresInMilliseconds: expiresInMilliseconds))
@@ -62,30 +62,32 @@ extension Node {
   ///
   /// - Returns: the link; anybody with the link can join, or ask to join.
   /// - Throws: `offline` if nobody could reach the household, `notAllowed`.
-  package func invite(to zone: ZoneID, _ terms: InvitationTerms) throws -> InvitationLink {
-    let state = shown(try engine.zone(zone))
-    let settings = try waysForInvitation(to: state, terms)
-    for setting in settings { try requireReach(of: setting) }
-    // The invitation seals pending changes, so a copy of this node must be detected before.
-    if engine.membership(of: state.group).newcomers == .fromJoin { _ = try sync() }
-    let made = try makeInvitation(to: state, terms)
-    try keep(made, to: state.group)
-    do {
-      try give(made, terms, to: settings)
-    } catch let error where codeWord(of: error)?.hasPrefix("offline") == true {
-      let isClosed = (try? withdraw(made.secret, of: state.group)) != nil
-      throw HearthError(
-        .offline,
-        words(of: error) + "; the invitation "
-          + (isClosed
-            ? "was closed again"
-            : "is still open: "
-              + "end it with `hearth invite revoke` (see `hearth invite list`)"),
-        cause: error)
+  package func invite(to zone: ZoneID, _ terms: InvitationTerms) async throws -> InvitationLink {
+    try await alone {
+      let state = shown(try engine.zone(zone))
+      let settings = try waysForInvitation(to: state, terms)
+      for setting in settings { try await requireReach(of: setting) }
+      // The invitation seals pending changes, so a copy of this node must be detected before.
+      if engine.membership(of: state.group).newcomers == .fromJoin { _ = try await sync() }
+      let made = try makeInvitation(to: state, terms)
+      try keep(made, to: state.group)
+      do {
+        try await give(made, terms, to: settings)
+      } catch let error where codeWord(of: error)?.hasPrefix("offline") == true {
+        let isClosed = (try? withdraw(made.secret, of: state.group)) != nil
+        throw HearthError(
+          .offline,
+          words(of: error) + "; the invitation "
+            + (isClosed
+              ? "was closed again"
+              : "is still open: "
+                + "end it with `hearth invite revoke` (see `hearth invite list`)"),
+          cause: error)
+      }
+      return InvitationLink(
+        secret: made.secret, folder: settings.first { $0.kind == "folder" }?.path,
+        relay: try settings.first { $0.kind == "relay" }.map { try RelayAddress($0.path) })
     }
-    return InvitationLink(
-      secret: made.secret, folder: settings.first { $0.kind == "folder" }?.path,
-      relay: try settings.first { $0.kind == "relay" }.map { try RelayAddress($0.path) })
   }
 
   /// Returns the transports over which somebody can follow an invitation.
@@ -121,12 +123,12 @@ extension Node {
   }
 
   /// Checks that a transport is reachable, before others see the invitation.
-  private func requireReach(of setting: TransportSetting) throws {
+  private func requireReach(of setting: TransportSetting) async throws {
     do {
       if let relay = try transport(setting.path) as? RelayTransport {
-        try greet(relay)
+        try await greet(relay)
       } else {
-        _ = try transport(setting.path).fetch(
+        _ = try await transport(setting.path).fetch(
           BlobName(kind: .capsule, scope: Node.randomIdentifier()))
       }
     } catch let error where codeWord(of: error)?.hasPrefix("offline") == true {
@@ -137,23 +139,23 @@ extension Node {
   /// Puts an invitation and its log entry on every transport.
   private func give(
     _ made: MadeInvitation, _ terms: InvitationTerms, to settings: [TransportSetting]
-  ) throws {
+  ) async throws {
     let rendezvous = try MailboxAccess.rendezvous(of: made.secret, mayCreate: true)
     for setting in settings {
       let transport = try transport(setting.path)
       lay(made.capsuleName.scope, in: rendezvous, on: transport)
       do {
-        try transport.publish(made.capsuleName, made.capsule)
+        try await transport.publish(made.capsuleName, made.capsule)
         if terms.needsApproval, let relay = transport as? RelayTransport {
-          try relay.open(requestAccess(of: made.secret))
-          if terms.isToOneself { try relay.open(requestAccess(of: made.secret.companion())) }
+          try await relay.open(requestAccess(of: made.secret))
+          if terms.isToOneself { try await relay.open(requestAccess(of: made.secret.companion())) }
         }
       } catch let error as TransportError where Node.isRelay(setting.path) {
         throw HearthError(
           .offline, "the invitation could not be given to the relay: \(error)", cause: error)
       }
     }
-    let report = try sync()
+    let report = try await sync()
     let ways = Set(settings.map(\.path))
     let failed = report.transports.first { $0.failure != nil && ways.contains($0.setting) }
     if let failure = failed?.failure {
@@ -163,9 +165,11 @@ extension Node {
   }
 
   /// Closes an invitation whose link nobody received.
-  package func withdraw(_ link: InvitationLink, of zone: ZoneID) throws {
-    try withdraw(link.secret, of: engine.zone(zone).group)
-    _ = try sync()
+  package func withdraw(_ link: InvitationLink, of zone: ZoneID) async throws {
+    try await alone {
+      try withdraw(link.secret, of: engine.zone(zone).group)
+      _ = try await sync()
+    }
   }
 
   private func withdraw(_ secret: InviteSecret, of group: GroupID) throws {
@@ -190,8 +194,8 @@ extension Node {
   @discardableResult
   package func join(
     _ link: InvitationLink, folderOverride: String?, bootstrapping: [ZoneID: [[UInt8]]] = [:]
-  ) throws -> ZoneID {
-    switch try enter(by: link, folderOverride: folderOverride, bootstrapping: bootstrapping) {
+  ) async throws -> ZoneID {
+    switch try await enter(by: link, folderOverride: folderOverride, bootstrapping: bootstrapping) {
     case .joined(let zone): return zone
     case .asked(let pending):
       throw HearthError(
@@ -209,28 +213,32 @@ extension Node {
   ///   - bootstrapping: snapshots to start zones from, if available.
   package func enter(
     by link: InvitationLink, folderOverride: String?, bootstrapping: [ZoneID: [[UInt8]]] = [:]
-  ) throws -> JoinOutcome {
-    let (path, transport, capsule) = try find(link, at: folderOverride)
-    let known = households()
-    if let zone = try followAgain(capsule, link, folder: path, knowing: known) {
-      return .joined(zone)
+  ) async throws -> JoinOutcome {
+    try await alone {
+      let (path, transport, capsule) = try await find(link, at: folderOverride)
+      let known = households()
+      if let zone = try await followAgain(capsule, link, folder: path, knowing: known) {
+        return .joined(zone)
+      }
+      let opened = try await begin(capsule, link, folder: path, over: transport)
+      guard !opened.needsApproval else {
+        let isNew = try !transports().contains { $0.path == path }
+        try keepTransport(path, for: opened.group)
+        do {
+          return .asked(try await askAll(opened, sealed: capsule, link.secret, folder: path))
+        } catch {
+          if isNew { try removeTransport(path) }
+          throw error
+        }
+      }
+      try follow(companionOf: opened, link.secret, over: path, knowing: known)
+      for zone in engine.zones.map(\.id) {
+        guard let chunks = bootstrapping[zone] else { continue }
+        try engine.bootstrap(zone, from: chunks, nowMilliseconds: now())
+      }
+      _ = try await sync()
+      return .joined(try recordZone(of: opened.group))
     }
-    let opened = try takeBack(unlessDone: {
-      try self.begin(capsule, link, folder: path, over: transport)
-    })
-    guard !opened.needsApproval else {
-      return try takeBack(unlessDone: {
-        try self.addTransport(path, for: opened.group)
-        return .asked(try self.askAll(opened, sealed: capsule, link.secret, folder: path))
-      })
-    }
-    try follow(companionOf: opened, link.secret, over: path, knowing: known)
-    for zone in engine.zones.map(\.id) {
-      guard let chunks = bootstrapping[zone] else { continue }
-      try engine.bootstrap(zone, from: chunks, nowMilliseconds: now())
-    }
-    _ = try sync()
-    return .joined(try recordZone(of: opened.group))
   }
 
   /// Returns the households that this node is or was in.
@@ -245,7 +253,7 @@ extension Node {
   /// - Returns: the household's zone; nil if there is more to do, or nothing.
   private func followAgain(
     _ sealed: [UInt8], _ link: InvitationLink, folder path: String, knowing known: [GroupID]
-  ) throws -> ZoneID? {
+  ) async throws -> ZoneID? {
     let opened = try InvitationCapsule(opening: sealed, with: link.secret)
     guard !opened.needsApproval, opened.person == person, !opened.companion.isEmpty,
       engine.membership(of: opened.group).isActive(device)
@@ -254,17 +262,17 @@ extension Node {
     guard own.group != engine.privateGroup || !membership(of: own.group).isActive(device) else {
       return nil
     }
-    try addTransport(path, for: opened.group)
-    _ = try sync()
+    try keepTransport(path, for: opened.group)
+    _ = try await sync()
     try follow(companionOf: opened, link.secret, over: path, knowing: known)
     guard try pendingPrivate() != nil else { return nil }
-    _ = try sync()
-    try closeRest(of: link, to: opened.group)
+    _ = try await sync()
+    try await closeRest(of: link, to: opened.group)
     return try recordZone(of: opened.group)
   }
 
   /// Closes the part of a link that this device did not need, so that nobody else can use it.
-  private func closeRest(of link: InvitationLink, to group: GroupID) throws {
+  private func closeRest(of link: InvitationLink, to group: GroupID) async throws {
     let id = try identifier(link.secret.publicKeys.inviteID)
     let invite = membership(of: group).invites.first { $0.operation.invite == id }
     guard let invite, !invite.isClosed, invite.usesLeft > 0 else { return }
@@ -273,29 +281,56 @@ extension Node {
     } catch let error as SyncError where error.code == .notAllowed {
       return
     }
-    _ = try sync()
+    _ = try await sync()
   }
 
   /// Opens an invitation bundle, and joins if it needs no approval.
   private func begin(
     _ capsule: [UInt8], _ link: InvitationLink, folder path: String,
     over transport: any Transport
-  ) throws -> InvitationCapsule {
-    let opened = try engine.beginJoining(capsule, with: link.secret, nowMilliseconds: now())
-    guard !opened.needsApproval else { return opened }
-    try addTransport(path, for: opened.group)
-    let control = try engine.controlZone(of: opened.group)
+  ) async throws -> InvitationCapsule {
     let secret = link.secret
-    try admit(
-      to: opened.group, over: transport,
-      as: [(try identifier(secret.publicKeys.inviteID), secret.boxPair)])
-    var report = TransportReport(setting: path)
-    try engine.pull(
-      control.id, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
-    try takeOverPerson(from: link.secret, of: opened.group)
+    let opened = try InvitationCapsule(opening: capsule, with: secret)
+    guard !opened.needsApproval else {
+      return try engine.beginJoining(capsule, with: secret, nowMilliseconds: now())
+    }
+    // Whether it may be used at all is found out before anything is fetched.
+    try trying { _ = try engine.beginJoining(capsule, with: secret, nowMilliseconds: now()) }
+    let draft = try await replicas.draftMembers(
+      of: opened.group, over: transport, named: path,
+      as: [(try identifier(secret.publicKeys.inviteID), secret.boxPair)], under: schema.policy
+    ) {
+      _ = try $0.beginJoining(capsule, with: secret, nowMilliseconds: 0)
+    }
+    try takeBack(unlessDone: {
+      _ = try engine.beginJoining(capsule, with: secret, nowMilliseconds: now())
+      try replicas.take(draft)
+      try takeOverPerson(from: secret, of: opened.group)
+      try finishJoining(opened, with: secret, draft.report)
+      try keepTransport(path, for: opened.group)
+    })
+    return opened
+  }
+
+  /// Runs steps only to see whether they can be done: nothing of them stays.
+  private func trying(_ steps: () throws -> Void) throws {
+    struct Tried: Error {}
+    do {
+      try takeBack(unlessDone: {
+        try steps()
+        throw Tried()
+      })
+    } catch is Tried {
+      return
+    }
+  }
+
+  private func finishJoining(
+    _ opened: InvitationCapsule, with secret: InviteSecret, _ report: TransportReport
+  ) throws {
     do {
       try engine.finishJoining(
-        opened, with: link.secret, person: person, personName: profile.personName,
+        opened, with: secret, person: person, personName: profile.personName,
         deviceName: profile.deviceName, nowMilliseconds: now())
     } catch let error as SyncError where error.code == .notFound {
       guard let fault = Node.unusableFiles(in: report) else { throw error }
@@ -311,7 +346,6 @@ extension Node {
         "the household does not accept this device: the invitation may have expired or been used "
           + "at the same moment by somebody else")
     }
-    return opened
   }
 
   /// Returns the number of unusable files and the fault of the first, in words; nil if there are
@@ -343,41 +377,44 @@ extension Node {
   /// It looks at the given place, at the link's, and in the shared folders of this node.
   private func find(
     _ link: InvitationLink, at folderOverride: String?
-  ) throws -> (place: String, transport: any Transport, capsule: [UInt8]) {
-    func look(at named: String) throws -> (String, any Transport, [UInt8]) {
-      let place =
-        Node.isRelay(named) ? named : try SharedFolderPath.checked(named, home: folder.root.path)
-      let transport = try transport(place)
-      let capsule = try capsule(of: link, on: transport, place)
-      _ = try open(capsule, of: link, at: place)
-      return (place, transport, capsule)
-    }
-    if let folderOverride { return try look(at: folderOverride) }
+  ) async throws -> (place: String, transport: any Transport, capsule: [UInt8]) {
+    if let folderOverride { return try await look(for: link, at: folderOverride) }
     let named = link.relay?.description ?? link.folder
     do {
       guard let named else {
         throw HearthError(
           .notFound, "the link does not say where the shared folder is: add --folder PATH")
       }
-      return try look(at: named)
+      return try await look(for: link, at: named)
     } catch let error as HearthError where [.offline, .notFound, .invalid].contains(error.code) {
       for setting in try transports() where setting.kind == "folder" && setting.path != named {
-        if let found = try? look(at: setting.path) { return found }
+        if let found = try? await look(for: link, at: setting.path) { return found }
       }
       throw error
     }
   }
 
+  private func look(
+    for link: InvitationLink, at named: String
+  ) async throws -> (place: String, transport: any Transport, capsule: [UInt8]) {
+    let place =
+      Node.isRelay(named) ? named : try SharedFolderPath.checked(named, home: folder.root.path)
+    let transport = try transport(place)
+    let capsule = try await capsule(of: link, on: transport, place)
+    _ = try open(capsule, of: link, at: place)
+    return (place, transport, capsule)
+  }
+
   private func capsule(
     of link: InvitationLink, on transport: any Transport, _ path: String
-  ) throws -> [UInt8] {
+  ) async throws -> [UInt8] {
     let rendezvous = try BlobName(
       kind: .capsule, scope: identifier(link.secret.rendezvousID))
     lay(rendezvous.scope, in: try .rendezvous(of: link.secret, mayCreate: false), on: transport)
     let capsule: [UInt8]?
     let isRelay = Node.isRelay(path)
     do {
-      capsule = try transport.fetch(rendezvous)
+      capsule = try await transport.fetch(rendezvous)
     } catch let error as TransportError where error.code == .folderMissing {
       throw HearthError(
         .offline,
@@ -393,7 +430,7 @@ extension Node {
         cause: error)
     }
     guard let capsule else {
-      if let teller = try? teller(of: link.secret, on: transport) {
+      if let teller = try? await teller(of: link.secret, on: transport) {
         throw SyncError(
           .used,
           "this invitation was closed, as \(teller) told: ask \(teller) for a new one")

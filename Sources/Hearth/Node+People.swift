@@ -40,30 +40,36 @@ package struct Ending: Equatable, Sendable {
 extension Node {
   /// Removes a person with all devices, and makes new keys for the remaining members.
   package func remove(_ person: PersonID, from group: GroupID) throws {
-    try engine.remove(person, from: group, nowMilliseconds: now())
-    announce()
+    try replicas.working {
+      try engine.remove(person, from: group, nowMilliseconds: now())
+      announce()
+    }
   }
 
   /// Revokes a device, and makes new keys for the remaining ones.
   ///
   /// A device of this person is also revoked from the private database.
   package func revoke(_ lost: DeviceID, from group: GroupID) throws {
-    let moment = now()
-    let own = ownPrivateGroup().flatMap { isOwn(lost, in: $0) && $0 != group ? $0 : nil }
-    var draft = engine
-    try store.transaction {
-      draft = engine
-      try draft.revoke(lost, from: group, nowMilliseconds: moment)
-      if let own { try draft.revoke(lost, from: own, nowMilliseconds: moment) }
+    try replicas.working {
+      let moment = now()
+      let own = ownPrivateGroup().flatMap { isOwn(lost, in: $0) && $0 != group ? $0 : nil }
+      var draft = engine
+      try store.transaction {
+        draft = engine
+        try draft.revoke(lost, from: group, nowMilliseconds: moment)
+        if let own { try draft.revoke(lost, from: own, nowMilliseconds: moment) }
+      }
+      engine = draft
+      announce()
     }
-    engine = draft
-    announce()
   }
 
   /// Changes a person's role.
   package func setRole(of person: PersonID, to role: Role, in group: GroupID) throws {
-    try engine.setRole(of: person, to: role, in: group, nowMilliseconds: now())
-    announce()
+    try replicas.working {
+      try engine.setRole(of: person, to: role, in: group, nowMilliseconds: now())
+      announce()
+    }
   }
 
   /// Sets the history that newcomers may read, with new keys of the record zones.
@@ -73,13 +79,15 @@ extension Node {
   package func setNewcomers(
     _ newcomers: ControlOperation.Newcomers, of group: GroupID
   ) throws -> [Identifier] {
-    func open() -> Set<Identifier> {
-      Set(engine.membership(of: group).invites.filter { !$0.isClosed }.map(\.operation.invite))
+    try replicas.working {
+      func open() -> Set<Identifier> {
+        Set(engine.membership(of: group).invites.filter { !$0.isClosed }.map(\.operation.invite))
+      }
+      let before = open()
+      try engine.setNewcomers(newcomers, of: group, nowMilliseconds: now())
+      announce()
+      return before.subtracting(open()).sorted()
     }
-    let before = open()
-    try engine.setNewcomers(newcomers, of: group, nowMilliseconds: now())
-    announce()
-    return before.subtracting(open()).sorted()
   }
 
   /// Whether changes of a group stay unreadable here until an owner or admin provides a snapshot
@@ -118,17 +126,21 @@ extension Node {
 
   /// Closes an invitation, with new keys if its bundle contained the old ones.
   package func closeInvitation(_ invite: Identifier, of group: GroupID) throws {
-    try engine.closeInvitation(invite, of: group, nowMilliseconds: now())
-    announce()
+    try replicas.working {
+      try engine.closeInvitation(invite, of: group, nowMilliseconds: now())
+      announce()
+    }
   }
 
   /// Confirms a contested join.
   ///
   /// - Throws: `notFound`, `notAllowed`.
-  package func confirm(_ entry: WaitingEntry, in group: GroupID) throws -> SyncReport {
-    try engine.confirm(entry.id, in: group, nowMilliseconds: now())
-    announce()
-    return try sync()
+  package func confirm(_ entry: WaitingEntry, in group: GroupID) async throws -> SyncReport {
+    try await alone {
+      try engine.confirm(entry.id, in: group, nowMilliseconds: now())
+      announce()
+      return try await sync()
+    }
   }
 
   /// Offers the ownership of the group to another person.
@@ -138,29 +150,34 @@ extension Node {
   package func transferOwner(
     of group: GroupID, to person: PersonID, words: consuming [UInt8]
   ) throws {
-    guard let present = engine.membership(of: group).recoveryKeys(of: self.person) else {
-      throw HearthError(
-        .notAllowed,
-        "handing the household over needs recovery words, so that nobody does it with a stolen "
-          + "device: run `hearth words show` first")
-    }
     var text = words
-    let root = try RecoveryWords(consuming: &text).root()
-    guard root.publicKeys.sign == present.sign else {
-      throw HearthError(
-        .notAllowed,
-        "these are not the owner's recovery words: nothing was offered; if you replaced the words, "
-          + "take the newest sheet (`hearth words check` tells whether a sheet is the right one)")
+    try replicas.working {
+      guard let present = engine.membership(of: group).recoveryKeys(of: self.person) else {
+        throw HearthError(
+          .notAllowed,
+          "handing the household over needs recovery words, so that nobody does it with a stolen "
+            + "device: run `hearth words show` first")
+      }
+      let root = try RecoveryWords(consuming: &text).root()
+      guard root.publicKeys.sign == present.sign else {
+        throw HearthError(
+          .notAllowed,
+          "these are not the owner's recovery words: nothing was offered; if you replaced the "
+            + "words, take the newest sheet (`hearth words check` tells whether a sheet is the "
+            + "right one)")
+      }
+      _ = try engine.transferOwner(
+        of: group, to: person, signing: { root.sign(domain: $0, $1) }, nowMilliseconds: now())
+      announce()
     }
-    _ = try engine.transferOwner(
-      of: group, to: person, signing: { root.sign(domain: $0, $1) }, nowMilliseconds: now())
-    announce()
   }
 
   /// Accepts an offer of the group.
   package func acceptOwner(of group: GroupID, offer: RecordID) throws {
-    try engine.acceptOwner(of: group, offer: offer, nowMilliseconds: now())
-    announce()
+    try replicas.working {
+      try engine.acceptOwner(of: group, offer: offer, nowMilliseconds: now())
+      announce()
+    }
   }
 
   /// Leaves a group with all devices of this person, after publishing changes that only this device
@@ -168,21 +185,23 @@ extension Node {
   ///
   /// - Returns: the report of the sync that notifies the others.
   /// - Throws: `offline` if the changes of this device could not be published anywhere.
-  package func leave(_ group: GroupID) throws -> SyncReport {
-    let report = try sync()
-    if let failure = report.transports.first(where: { $0.failure != nil })?.failure {
-      throw HearthError(
-        .offline,
-        "what you wrote last could not be given to the others, so you have not left: \(failure)")
+  package func leave(_ group: GroupID) async throws -> SyncReport {
+    try await alone {
+      let report = try await sync()
+      if let failure = report.transports.first(where: { $0.failure != nil })?.failure {
+        throw HearthError(
+          .offline,
+          "what you wrote last could not be given to the others, so you have not left: \(failure)")
+      }
+      guard membership(of: group).isActive(device) else {
+        throw HearthError(
+          .notAllowed,
+          "this device does not belong to the household any more: `hearth status` says why")
+      }
+      try engine.leave(group, nowMilliseconds: now())
+      announce()
+      return try await sync()
     }
-    guard membership(of: group).isActive(device) else {
-      throw HearthError(
-        .notAllowed,
-        "this device does not belong to the household any more: `hearth status` says why")
-    }
-    try engine.leave(group, nowMilliseconds: now())
-    announce()
-    return try sync()
   }
 
   /// Returns the end of this device's membership in a group; nil while it is a member.
@@ -230,20 +249,22 @@ extension Node {
   }
 
   /// Publishes the fact that this person has left, which a regular exchange no longer does.
-  func sayFarewell() throws {
+  func sayFarewell(over settings: [TransportSetting]) async throws {
     for group in households() where ending(in: group)?.kind == .left {
       for zone in engine.zones where zone.group == group {
         _ = try engine.seal(zone.id)
         try Anchor.keepUp(anchorFile, with: engine)
-        for setting in try transports(of: group) { try? publishOwn(zone.id, to: setting) }
+        for setting in try transports(of: group) where settings.contains(setting) {
+          try? await publishOwn(zone.id, to: setting)
+        }
       }
     }
   }
 
-  private func publishOwn(_ id: ZoneID, to setting: TransportSetting) throws {
+  private func publishOwn(_ id: ZoneID, to setting: TransportSetting) async throws {
     let transport = try transport(setting.path)
     let zone = try engine.zone(id)
-    let listing = try transport.list(of: zone)
+    let listing = try await transport.list(of: zone)
     let stored = try store.segments(of: id)
     let plan = SyncPlan(zone: zone, stored: stored, pending: [])
     let trusted = try engine.trustedNames(of: zone, in: listing, stored: stored)
@@ -251,7 +272,7 @@ extension Node {
       to: listing, stored: stored, trusted: trusted, of: zone, by: device)
     where segment.author.device == device {
       guard let bytes = try store.bytes(of: segment.digest, in: id) else { continue }
-      try transport.publish(name, bytes)
+      try await transport.publish(name, bytes)
     }
   }
 }

@@ -153,10 +153,10 @@ extension Node {
   /// Continues to join the private database that this node was invited to.
   ///
   /// A failure affects nothing else: `status` shows it, and the node retries where that can help.
-  func settlePrivate() throws {
+  func settlePrivate() async throws {
     guard var pending = try pendingPrivate(), pending.refusal == nil else { return }
     do {
-      try enter(pending)
+      try await enter(pending)
       return try keep(nil)
     } catch let error as TransportError {
       pending.waitsFor = Hearth.words(of: error)
@@ -172,7 +172,7 @@ extension Node {
     try keep(pending)
   }
 
-  private func enter(_ pending: PendingPrivate) throws {
+  private func enter(_ pending: PendingPrivate) async throws {
     let secret = try InviteSecret(text: pending.secret)
     let capsule = Array(pending.capsule)
     let opened = try InvitationCapsule(opening: capsule, with: secret)
@@ -182,28 +182,35 @@ extension Node {
     defer { joiningGroup = nil }
     let transport = try transport(pending.place)
     let id = try identifier(secret.publicKeys.inviteID)
-    try takeBack(unlessDone: {
-      let isIn = engine.membership(of: group).isActive(device)
-      if !isIn { _ = try engine.beginJoining(capsule, with: secret, nowMilliseconds: 0) }
-      try admit(
-        to: group, over: transport,
-        as: [(device, engine.identity.boxPair), (id, secret.boxPair)])
-      var report = TransportReport(setting: pending.place)
-      for zone in zones(of: group) {
-        try engine.pull(
-          zone, from: transport, anchorFile: anchorFile, nowMilliseconds: now(), &report)
+    let recipients = [(id: device, pair: engine.identity.boxPair), (id: id, pair: secret.boxPair)]
+    if !engine.membership(of: group).isActive(device) {
+      let draft = try await replicas.draftMembers(
+        of: group, over: transport, named: pending.place, as: recipients, under: schema.policy
+      ) {
+        _ = try $0.beginJoining(capsule, with: secret, nowMilliseconds: 0)
       }
-      if isIn { return }
-      let invite = engine.membership(of: group).invites.first { $0.operation.invite == id }
-      guard invite.map({ $0.operation.person == person }) ?? true else {
-        throw HearthError(
-          .notAllowed, "the private database of the invitation is another person's")
-      }
-      try engine.finishJoining(
-        opened, with: secret, person: person, personName: profile.personName,
-        deviceName: profile.deviceName, nowMilliseconds: now())
-    })
+      try takeBack(unlessDone: { try finishJoining(opened, pending, secret, draft) })
+    }
+    try await admit(to: group, over: transport, as: recipients)
+    _ = try await replicas.pull(zones(of: group), from: transport, named: pending.place)
     try adoptPrivate(group)
+  }
+
+  private func finishJoining(
+    _ opened: InvitationCapsule, _ pending: PendingPrivate, _ secret: InviteSecret,
+    _ draft: MemberDraft
+  ) throws {
+    _ = try engine.beginJoining(Array(pending.capsule), with: secret, nowMilliseconds: 0)
+    try replicas.take(draft)
+    let id = try identifier(secret.publicKeys.inviteID)
+    let invite = engine.membership(of: opened.group).invites.first { $0.operation.invite == id }
+    guard invite.map({ $0.operation.person == person }) ?? true else {
+      throw HearthError(
+        .notAllowed, "the private database of the invitation is another person's")
+    }
+    try engine.finishJoining(
+      opened, with: secret, person: person, personName: profile.personName,
+      deviceName: profile.deviceName, nowMilliseconds: now())
   }
 
   /// Returns the zones of a group, the control zone first.

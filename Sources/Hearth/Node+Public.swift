@@ -58,34 +58,36 @@ extension Node {
   ///
   /// - Parameter place: the folder that contains it, if the address names no relay.
   /// - Throws: `invalid`, and the error that rejects its first copy.
-  package func follow(_ text: String, folder place: String?) throws -> CatalogueRefresh {
-    let address = try catalogueAddress(text)
-    guard (address.relay == nil) == (place != nil) else {
-      throw HearthError(
-        .invalid,
-        place == nil
-          ? "this address names no relay: give the folder in which the catalogue lies"
-          : "this address names a relay: leave the folder out, or use the address for folders")
-    }
-    let absolute = try place.map(SharedFolderPath.named)
-    let store = try catalogues()
-    let id = address.catalogue.id
-    var kept =
-      try store.catalogue(id, .followed, evenForgotten: true) ?? KeptCatalogue(address: address)
-    if kept.address != address || kept.folder != absolute { kept.cursor = nil }
-    kept.address = address
-    kept.folder = absolute
-    kept.problem = nil
-    do {
-      return try refresh(kept)
-    } catch let error as TransportError where error.code == .relayUnreachable {
-      kept.problem = "\(error)"
-      try store.note(kept, .followed)
-      return CatalogueRefresh(kept: kept, isNew: false, problem: kept.problem, isOffline: true)
-    } catch let error as TransportError {
-      throw HearthError(.notFound, "\(error)", cause: error)
-    } catch let error as SyncError where error.code == .notAuthentic {
-      throw HearthError(.untrusted, error.message, cause: error)
+  package func follow(_ text: String, folder place: String?) async throws -> CatalogueRefresh {
+    try await alone {
+      let address = try catalogueAddress(text)
+      guard (address.relay == nil) == (place != nil) else {
+        throw HearthError(
+          .invalid,
+          place == nil
+            ? "this address names no relay: give the folder in which the catalogue lies"
+            : "this address names a relay: leave the folder out, or use the address for folders")
+      }
+      let absolute = try place.map(SharedFolderPath.named)
+      let store = try catalogues()
+      let id = address.catalogue.id
+      var kept =
+        try store.catalogue(id, .followed, evenForgotten: true) ?? KeptCatalogue(address: address)
+      if kept.address != address || kept.folder != absolute { kept.cursor = nil }
+      kept.address = address
+      kept.folder = absolute
+      kept.problem = nil
+      do {
+        return try await refresh(kept)
+      } catch let error as TransportError where error.code == .relayUnreachable {
+        kept.problem = "\(error)"
+        try store.note(kept, .followed)
+        return CatalogueRefresh(kept: kept, isNew: false, problem: kept.problem, isOffline: true)
+      } catch let error as TransportError {
+        throw HearthError(.notFound, "\(error)", cause: error)
+      } catch let error as SyncError where error.code == .notAuthentic {
+        throw HearthError(.untrusted, error.message, cause: error)
+      }
     }
   }
 
@@ -101,9 +103,11 @@ extension Node {
   ///
   /// - Throws: `notFound`, `invalid` if several match.
   package func unfollow(_ name: String) throws -> KeptCatalogue {
-    let kept = try followed(name)
-    try catalogues().forget(kept.address.catalogue.id, .followed)
-    return kept
+    try replicas.working {
+      let kept = try followed(name)
+      try catalogues().forget(kept.address.catalogue.id, .followed)
+      return kept
+    }
   }
 
   /// Returns the followed catalogue of a name, an address or a fingerprint.
@@ -124,28 +128,34 @@ extension Node {
   }
 
   /// Checks for newer versions of every followed catalogue; failures are reported and harmless.
-  package func refreshCatalogues() throws -> [CatalogueRefresh] {
-    try followedCatalogues().map { kept in
-      var kept = kept
-      var isOffline = false
-      do {
-        return try refresh(kept)
-      } catch let error as TransportError {
-        isOffline = error.code == .relayUnreachable
-        kept.problem = "\(error)"
-      } catch let error as SyncError {
-        kept.problem = error.message
-      } catch let error as HearthError {
-        kept.problem = error.message
+  package func refreshCatalogues() async throws -> [CatalogueRefresh] {
+    try await alone {
+      var refreshed: [CatalogueRefresh] = []
+      for known in try followedCatalogues() {
+        var kept = known
+        var isOffline = false
+        do {
+          refreshed.append(try await refresh(kept))
+          continue
+        } catch let error as TransportError {
+          isOffline = error.code == .relayUnreachable
+          kept.problem = "\(error)"
+        } catch let error as SyncError {
+          kept.problem = error.message
+        } catch let error as HearthError {
+          kept.problem = error.message
+        }
+        try catalogues().note(kept, .followed)
+        refreshed.append(
+          CatalogueRefresh(
+            kept: kept, isNew: false, problem: kept.problem, isOffline: isOffline))
       }
-      try catalogues().note(kept, .followed)
-      return CatalogueRefresh(
-        kept: kept, isNew: false, problem: kept.problem, isOffline: isOffline)
+      return refreshed
     }
   }
 
   /// Fetches, verifies and stores one catalogue.
-  private func refresh(_ kept: KeptCatalogue) throws -> CatalogueRefresh {
+  private func refresh(_ kept: KeptCatalogue) async throws -> CatalogueRefresh {
     let store = try catalogues()
     let id = kept.address.catalogue.id
     let source = try source(of: kept.address, folder: kept.folder)
@@ -156,7 +166,7 @@ extension Node {
       // A damaged copy is fetched whole.
       present = nil
     }
-    let (offered, cursor) = try source.fetch(
+    let (offered, cursor) = try await source.fetch(
       since: present, cursor: present == nil ? nil : kept.cursor, greatest: kept.greatest)
     var changed = kept
     changed.cursor = cursor
@@ -183,7 +193,8 @@ extension Node {
           managerPair: { _ in throw HearthError(.notAllowed, "a reader makes no mailboxes") }))
       return CatalogueSource(
         catalogue: address.catalogue,
-        place: .relay(RelayCatalogue(reading: address.catalogue, over: link)))
+        place: .relay(
+          RelayCatalogue(reading: address.catalogue, over: WaitingLine(link, replicas))))
     }
     return CatalogueSource(catalogue: address.catalogue, place: .folder(folder ?? ""))
   }
@@ -235,7 +246,7 @@ extension Node {
   /// - Throws: `offline`, `notFound`.
   package func findPublicRecords(
     _ query: PublicQuery, atMost limit: Int, in name: String? = nil
-  ) throws -> (found: [FoundRecord], remarks: [String]) {
+  ) async throws -> (found: [FoundRecord], remarks: [String]) {
     var chosen = try name.map { [try followed($0)] } ?? followedCatalogues()
     chosen.removeAll { $0.address.relay == nil }
     guard !chosen.isEmpty else {
@@ -249,7 +260,7 @@ extension Node {
       do {
         let present = try catalogues().records(
           of: kept.address.catalogue.id, .followed, type: query.type)
-        let (records, stale) = try source.find(
+        let (records, stale) = try await source.find(
           query, atMost: limit, present: present, head: kept.head)
         found += records.map { FoundRecord(catalogue: kept.address.catalogue, record: $0) }
         if stale > 0 {

@@ -135,52 +135,54 @@ extension Node {
   package func publish(
     _ drafts: [PublicRecord], named name: String, leastVersion: UInt64, to more: [String],
     token: String? = nil
-  ) throws -> PublishReport {
-    guard let publisher = try publisherIdentity() else { throw Node.noPublisher }
-    let catalogue = try CatalogueReference(publisher: publisher.publicKey, name: name)
-    let store = try catalogues()
-    let id = catalogue.id
-    let added = try more.map { try publishingPlace($0) }
-    let places = Set(try store.targets(of: id) + added).sorted()
-    guard !places.isEmpty else {
-      throw HearthError(
-        .invalid, "say where to publish it: --to with a relay's address or a folder")
-    }
-    var kept =
-      try store.catalogue(id, .own)
-      ?? KeptCatalogue(address: CatalogueAddress(relay: nil, catalogue: catalogue))
-    var before = try store.copy(of: id, .own)
-    var results: [PublishedPlace] = []
-    for place in places {
-      var result = PublishedPlace(place: place, address: try readers(place, of: catalogue))
-      attempt(&result) { _ in
-        let there = try newest(at: place, of: catalogue)
-        if let there, there.head.head.version > before?.head.head.version ?? 0 { before = there }
+  ) async throws -> PublishReport {
+    try await alone {
+      guard let publisher = try publisherIdentity() else { throw Node.noPublisher }
+      let catalogue = try CatalogueReference(publisher: publisher.publicKey, name: name)
+      let store = try catalogues()
+      let id = catalogue.id
+      let added = try more.map { try publishingPlace($0) }
+      let places = Set(try store.targets(of: id) + added).sorted()
+      guard !places.isEmpty else {
+        throw HearthError(
+          .invalid, "say where to publish it: --to with a relay's address or a folder")
       }
-      results.append(result)
-    }
-    let next = try PublicCatalogue.next(
-      after: before, of: catalogue, drafts: drafts, leastVersion: leastVersion,
-      publishedAt: now(), by: publisher)
-    kept.checkedAt = now()
-    try store.replace(next, of: kept, .own)
-    for index in results.indices where results[index].failure == nil {
-      attempt(&results[index]) { result in
-        try send(next, as: publisher, of: catalogue, token: token, &result)
-        try store.addTarget(result.place, of: id)
+      var kept =
+        try store.catalogue(id, .own)
+        ?? KeptCatalogue(address: CatalogueAddress(relay: nil, catalogue: catalogue))
+      var before = try store.copy(of: id, .own)
+      var results: [PublishedPlace] = []
+      for place in places {
+        var result = PublishedPlace(place: place, address: try readers(place, of: catalogue))
+        await attempt(&result) { _ in
+          let there = try await newest(at: place, of: catalogue)
+          if let there, there.head.head.version > before?.head.head.version ?? 0 { before = there }
+        }
+        results.append(result)
       }
+      let next = try PublicCatalogue.next(
+        after: before, of: catalogue, drafts: drafts, leastVersion: leastVersion,
+        publishedAt: now(), by: publisher)
+      kept.checkedAt = now()
+      try store.replace(next, of: kept, .own)
+      for index in results.indices where results[index].failure == nil {
+        await attempt(&results[index]) { result in
+          try await send(next, as: publisher, of: catalogue, token: token, &result)
+          try store.addTarget(result.place, of: id)
+        }
+      }
+      return PublishReport(
+        catalogue: catalogue, version: next.head.head.version, count: next.records.count,
+        isNew: next != before, places: results)
     }
-    return PublishReport(
-      catalogue: catalogue, version: next.head.head.version, count: next.records.count,
-      isNew: next != before, places: results)
   }
 
   /// Runs a body for one place; its failure affects no other place.
   private func attempt(
-    _ result: inout PublishedPlace, _ body: (inout PublishedPlace) throws -> Void
-  ) {
+    _ result: inout PublishedPlace, _ body: (inout PublishedPlace) async throws -> Void
+  ) async {
     do {
-      try body(&result)
+      try await body(&result)
     } catch let error as TransportError {
       result.failure = "\(error)"
       result.isOffline = error.code == .relayUnreachable
@@ -214,11 +216,11 @@ extension Node {
   /// Returns a place's version of a catalogue; nil if it has none, or no complete one.
   private func newest(
     at place: String, of catalogue: CatalogueReference
-  ) throws -> PublicCatalogue? {
+  ) async throws -> PublicCatalogue? {
     let address = try readers(place, of: catalogue)
     let source = try source(of: address, folder: address.relay == nil ? place : nil)
     do {
-      return try source.fetch(since: nil, cursor: nil, greatest: nil).0
+      return try await source.fetch(since: nil, cursor: nil, greatest: nil).0
     } catch let error as TransportError where error.code == .relayRefused {
       return nil
     } catch is SyncError {
@@ -232,7 +234,7 @@ extension Node {
   private func send(
     _ next: PublicCatalogue, as publisher: PublisherIdentity, of catalogue: CatalogueReference,
     token: String?, _ result: inout PublishedPlace
-  ) throws {
+  ) async throws {
     guard let relay = result.address.relay else {
       let name = PublicPack.fileName(of: catalogue.id)
       let path = URL(fileURLWithPath: result.place).appendingPathComponent(name).path
@@ -250,19 +252,20 @@ extension Node {
       RelayLink.Owner(
         name: "publisher \(device.hex)", credential: credential,
         managerPair: { _ in publisher.signingPair }))
-    let remote = RelayCatalogue(publishing: catalogue, by: publisher, over: link)
-    _ = try remote.open()
-    try send(next, to: remote, &result)
+    let remote = RelayCatalogue(
+      publishing: catalogue, by: publisher, over: WaitingLine(link, replicas))
+    _ = try await remote.open()
+    try await send(next, to: remote, &result)
   }
 
   /// Stores the differences, removes retired records, and puts the head last.
   private func send(
     _ next: PublicCatalogue, to remote: RelayCatalogue, _ result: inout PublishedPlace
-  ) throws {
+  ) async throws {
     var there: [[UInt8]: Bytes32] = [:]
     var position: UInt64 = 0
     while true {
-      let page = try remote.list(after: position)
+      let page = try await remote.list(after: position)
       for header in page.headers where header.isLive { there[header.name] = header.digest }
       guard page.through > position, page.through < page.head else { break }
       position = page.through
@@ -285,7 +288,7 @@ extension Node {
     var start = 0
     while start < retired.count {
       let end = min(start + RelayLimits.maximumBatchItems, retired.count)
-      try remote.remove(Array(retired[start..<end]))
+      try await remote.remove(Array(retired[start..<end]))
       start = end
     }
     var batch: [RelayPut] = []
@@ -295,13 +298,13 @@ extension Node {
       if batch.count == PublicLimits.maximumBatchItems
         || byteCount + size > RelayLimits.maximumBatchBytes
       {
-        try remote.put(batch)
+        try await remote.put(batch)
         batch = []
         byteCount = 0
       }
       batch.append(item)
       byteCount += size
     }
-    if !batch.isEmpty { try remote.put(batch) }
+    if !batch.isEmpty { try await remote.put(batch) }
   }
 }

@@ -44,13 +44,14 @@ extension Node {
     now: @escaping @Sendable () -> UInt64 = Node.wallClock
   ) async throws -> (node: Node, recovered: Recovered) {
     let home = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL.path
-    try requireFree(home)
+    try NodeFolder(home).requireFree()
     let root = try words.words.root()
     let folders = try folders.map {
       Node.isRelay($0) || $0.contains("://")
         ? try relayAddress($0).description : try SharedFolderPath.checked($0, home: home)
     }
-    var listing = try listing(for: root, in: folders)
+    let source = RecoverySource(root: root)
+    var listing = try await source.listing(at: folders)
     let leadsToPrivate = listing.groups.contains { isAttested($0, of: listing.person, by: root) }
     let draft = home + ".recovering"
     var refused: [Refusal] = []
@@ -74,7 +75,7 @@ extension Node {
     // An empty folder may be replaced; one that was filled meanwhile is not.
     guard rename(draft, home) == 0 else {
       let reason = String(cString: strerror(errno))
-      try? remove(draft)
+      try? NodeFolder(draft).remove()
       throw HearthError(.io, "the node cannot be put to \(home): \(reason)")
     }
     let node = try await Node.open(at: home, passphrase: passphrase, schema: schema, now: now)
@@ -101,7 +102,7 @@ extension Node {
     passphrase: [UInt8]?, schema: NodeSchema,
     now: @escaping @Sendable () -> UInt64
   ) async throws -> TakenBack {
-    try remove(draft)
+    try NodeFolder(draft).remove()
     do {
       let node = try await Node.create(
         at: draft, person: listing.personName, personID: listing.person, device: deviceName,
@@ -117,110 +118,25 @@ extension Node {
         throw error
       }
     } catch {
-      try? remove(draft)
+      try? NodeFolder(draft).remove()
       throw error
     }
   }
 
-  private static func requireFree(_ home: String) throws {
-    try NodeFolder(home).checkKeyIsNotMissing()
-    let content = try? FileManager.default.contentsOfDirectory(atPath: home)
-    guard content?.isEmpty ?? !FileManager.default.fileExists(atPath: home) else {
-      throw HearthError(
-        .exists,
-        "\(home) is not empty: recover into a new home (--home DIR), or remove what is there")
-    }
-  }
-
-  private static func remove(_ folder: String) throws {
-    guard FileManager.default.fileExists(atPath: folder) else { return }
-    try FileManager.default.removeItem(atPath: folder)
-  }
-
-  /// Finds the capsules of the words; what one does not say another may.
-  private static func listing(
-    for root: RecoveryRoot, in folders: [String]
-  ) throws -> RecoveryListing {
-    let name = try capsuleName(root.capsuleAccess)
-    var found: RecoveryListing?
-    var problem: HearthError?
-    for path in folders {
-      do {
-        let transport = try bareTransport(path, root)
-        guard Node.isRelay(path) || FileManager.default.fileExists(atPath: path) else {
-          throw HearthError(.offline, "there is no folder \(path)")
-        }
-        guard let bytes = try transport.fetch(name) else { continue }
-        let body = try RecoveryCapsule.open(bytes, with: root.capsuleAccess)
-        let listing = try RecoveryListing(decoding: body)
-        found = found?.joined(with: listing) ?? listing
-      } catch let error where isUnreachable(error) {
-        throw HearthError(
-          .offline,
-          "\(Node.isRelay(path) ? "" : "the shared folder \(path) cannot be read: ")\(error)",
-          cause: error)
-      } catch {
-        problem = HearthError(
-          .corrupt,
-          "the recovery capsule in \(path) is damaged or forged: take the folder from another "
-            + "copy or device, then try again", cause: error)
-      }
-    }
-    if let found { return found }
-    if let problem { throw problem }
-    let place = folders.contains(where: Node.isRelay) ? "place" : "folder"
-    throw HearthError(
-      .notFound,
-      "nothing in \(folders.joined(separator: ", ")) is for these words: look whether they are the "
-        + "latest, "
-        + (folders.allSatisfy(Node.isRelay)
-          ? "and whether it is the relay that your household goes over"
-          : "whether it is the right \(place), and whether everything has arrived in it"))
-  }
-
-  /// A transport before there is a node: it sees the capsule of the words, and no more.
-  private static func bareTransport(
-    _ place: String, _ root: RecoveryRoot
-  ) throws -> any Transport {
-    guard Node.isRelay(place) else {
-      return FolderTransport(path: place, digest: { segmentDigest($0) })
-    }
-    let address = try RelayAddress(place)
-    let name = try capsuleName(root.capsuleAccess)
-    var directory = RelayDirectory()
-    directory.capsules[name.scope] = try .recovery(root.capsuleAccess, mayCreate: false)
-    return RelayTransport(
-      link: wordsLink(address, root), memory: NoMemory(), directory: directory,
-      digest: { segmentDigest($0) })
-  }
-
-  /// A connection on which the words are the device.
-  private static func wordsLink(_ address: RelayAddress, _ root: RecoveryRoot) -> RelayLink {
-    RelayLink(
-      address,
-      RelayLink.Owner(name: "recovery", managerPair: { try root.relayPair(relayID: $0) }))
-  }
-
   /// Lists this device at the relays by the words, whose key manages there: no other device may be
   /// left that could.
-  private func listByWords(_ root: RecoveryRoot, at places: [String]) throws {
+  private func listByWords(_ root: RecoveryRoot, at places: [String]) async throws {
     for place in places where Node.isRelay(place) {
       let relay = RelayTransport(
-        link: Node.wordsLink(try RelayAddress(place), root), memory: FactMemory(store: store),
+        link: RecoverySource(root: root).link(to: try RelayAddress(place)),
+        memory: ReplicaMemory(replicas: replicas),
         digest: { segmentDigest($0) })
       do {
-        try engine.withTurns { try RelayMailboxes(at: relay, with: $0).putListsRight() }
+        try await RelayMailboxes(at: relay, with: replicas).putListsRight()
       } catch let error as TransportError {
         throw HearthError(.offline, "\(error)", cause: error)
       }
     }
-  }
-
-  /// Whether an error is of the folder, and not of what lies in it.
-  private static func isUnreachable(_ error: any Error) -> Bool {
-    guard let error = error as? TransportError else { return error is HearthError }
-    let ofFile: [TransportError.Code] = [.emptyFile, .contentMismatch, .tooLarge, .notRegularFile]
-    return !ofFile.contains(error.code)
   }
 
   // MARK: Inside the new node
@@ -229,9 +145,10 @@ extension Node {
   ///
   /// What goes by one way alone does not come to lie at another. A way by which all came carries
   /// everything.
-  private func carryWhatLies(_ groups: [RecoveryListing.Group]) throws {
+  private func carryWhatLies(_ groups: [RecoveryListing.Group]) async throws {
     for setting in try transports() {
-      let found = try groups.filter { try lies($0.id, at: setting.path) }
+      var found: [RecoveryListing.Group] = []
+      for group in groups where try await lies(group.id, at: setting.path) { found.append(group) }
       guard found.count < groups.count, !found.isEmpty else { continue }
       _ = try setCargo(
         of: setting.path,
@@ -242,10 +159,10 @@ extension Node {
   }
 
   /// Whether a place holds something of a group's log.
-  private func lies(_ group: GroupID, at place: String) throws -> Bool {
+  private func lies(_ group: GroupID, at place: String) async throws -> Bool {
     guard let control = try? engine.controlZone(of: group) else { return false }
     do {
-      return try !transport(place).list(zoneTag: control.tag).segments.isEmpty
+      return try await !transport(place).list(zoneTag: control.tag).segments.isEmpty
     } catch let error as TransportError where error.code == .relayRefused {
       return false
     }
@@ -255,36 +172,38 @@ extension Node {
   private func takeBack(
     _ listing: RecoveryListing, leadingToPrivate leadsToPrivate: Bool, with root: RecoveryRoot,
     from folders: [String], revokingOthers: Bool
-  ) throws -> TakenBack {
-    // Everything is looked for everywhere; what was found where is known afterwards.
-    for folder in folders {
-      _ = Node.isRelay(folder) ? try addRelay(folder) : try addFolder(folder)
-    }
-    let reader = Recovering(
-      person: listing.person, root: root, folders: folders, revokesOthers: revokingOthers)
-    var taken = TakenBack()
-    var known: Set<DeviceID> = []
-    for group in listing.groups where group.database == .shared {
-      try refusing(group) {
-        try fetch(group, as: reader)
-        known.formUnion(
-          membership(of: group.id).devices.filter { $0.person == reader.person }.map(\.id))
-        let revoked = try enrol(in: group.id, as: reader)
-        let zones = allZones().filter { $0.group == group.id && $0.kind == .data }
-        guard let zone = zones.first else {
-          throw HearthError(.corrupt, "the household \(group.name) has no zone of records")
-        }
-        taken.households.append((zone.id, zone.name, revoked))
+  ) async throws -> TakenBack {
+    try await alone {
+      // Everything is looked for everywhere; what was found where is known afterwards.
+      for folder in folders {
+        _ = Node.isRelay(folder) ? try await addRelay(folder) : try addFolder(folder)
       }
+      let reader = Recovering(
+        person: listing.person, root: root, folders: folders, revokesOthers: revokingOthers)
+      var taken = TakenBack()
+      var known: Set<DeviceID> = []
+      for group in listing.groups where group.database == .shared {
+        try await refusing(group) {
+          try await fetch(group, as: reader)
+          known.formUnion(
+            membership(of: group.id).devices.filter { $0.person == reader.person }.map(\.id))
+          let revoked = try enrol(in: group.id, as: reader)
+          let zones = allZones().filter { $0.group == group.id && $0.kind == .data }
+          guard let zone = zones.first else {
+            throw HearthError(.corrupt, "the household \(group.name) has no zone of records")
+          }
+          taken.households.append((zone.id, zone.name, revoked))
+        }
+      }
+      taken.hasPrivateDatabase = try await takeBackPrivate(listing, as: reader, known)
+      if folders.count > 1 { try await carryWhatLies(listing.groups) }
+      // Under the keys of this moment, before the node is closed and moved.
+      for zone in allZones().map(\.id) { _ = try engine.seal(zone) }
+      try Anchor.keepUp(anchorFile, with: engine)
+      try await listByWords(root, at: folders)
+      try keepAccess(of: root, signsPrivate: taken.hasPrivateDatabase || !leadsToPrivate)
+      return taken
     }
-    taken.hasPrivateDatabase = try takeBackPrivate(listing, as: reader, known)
-    if folders.count > 1 { try carryWhatLies(listing.groups) }
-    // Under the keys of this moment, before the node is closed and moved.
-    for zone in allZones().map(\.id) { _ = try engine.seal(zone) }
-    try Anchor.keepUp(anchorFile, with: engine)
-    try listByWords(root, at: folders)
-    try keepAccess(of: root, signsPrivate: taken.hasPrivateDatabase || !leadsToPrivate)
-    return taken
   }
 
   /// As whom and from where a node takes groups back.
@@ -296,10 +215,12 @@ extension Node {
   }
 
   /// Makes an error that is of one group alone a refusal of that group.
-  private func refusing(_ group: RecoveryListing.Group, _ steps: () throws -> Void) throws {
+  private func refusing(
+    _ group: RecoveryListing.Group, _ steps: () async throws -> Void
+  ) async throws {
     let name = group.database == .personal ? "your private database" : group.name
     do {
-      try steps()
+      try await steps()
     } catch let error as HearthError where error.code != .offline {
       throw Refusal(group: group.id, name: name, error: error)
     } catch let error as SyncError {
@@ -318,20 +239,20 @@ extension Node {
   /// - Parameter known: the person's devices by what the households said until now.
   private func takeBackPrivate(
     _ listing: RecoveryListing, as reader: Recovering, _ known: Set<DeviceID>
-  ) throws -> Bool {
+  ) async throws -> Bool {
     let groups = listing.groups.filter { $0.database == .personal }
     let signed = groups.first { Node.isAttested($0, of: reader.person, by: reader.root) }
     guard let group = signed ?? groups.first else { return false }
     joiningGroup = group.id
     defer { joiningGroup = nil }
-    try refusing(group) {
+    try await refusing(group) {
       guard signed != nil else {
         throw HearthError(
           .notAllowed,
           "your words did not sign the one that the capsule names: on a device that has it, "
             + "`hearth words rotate`")
       }
-      try fetch(group, as: reader)
+      try await fetch(group, as: reader)
       let strangers = engine.membership(of: group.id).devices.map(\.id)
         .filter { !known.contains($0) }
       _ = try enrol(in: group.id, as: reader)
@@ -343,17 +264,23 @@ extension Node {
     return true
   }
 
+  private func lies(_ group: GroupID, atOneOf places: [String]) async throws -> Bool {
+    for place in places where try await lies(group, at: place) { return true }
+    return false
+  }
+
   /// Fetches a group's logs, with every key that they hand to the words.
-  private func fetch(_ group: RecoveryListing.Group, as reader: Recovering) throws {
+  private func fetch(_ group: RecoveryListing.Group, as reader: Recovering) async throws {
     try engine.beginRecovering(group, with: reader.root)
     let control = try engine.controlZone(of: group.id).id
     var fault: String?
     // Each round may bring keys that open more of the log.
     repeat {
-      try enterRelays(group.id, of: reader.person, with: reader.root, reader.folders)
-      fault = try pull([control], from: reader.folders)
+      try await enterRelays(group.id, of: reader.person, with: reader.root, reader.folders)
+      fault = try await pull([control], from: reader.folders)
     } while try engine.takeRecoveryKeys(of: group.id, for: reader.person, with: reader.root)
-    guard try fault != nil || reader.folders.contains(where: { try lies(group.id, at: $0) }) else {
+    let isThere = try await lies(group.id, atOneOf: reader.folders)
+    guard fault != nil || isThere else {
       throw HearthError(
         .notFound,
         "nothing of it lies at \(reader.folders.joined(separator: ", ")) for these words: it may "
@@ -371,7 +298,7 @@ extension Node {
           + "goes: \(error.message)", cause: error)
     }
     let data = engine.zones.filter { $0.group == group.id && $0.kind == .data }.map(\.id)
-    _ = try pull(data, from: reader.folders)
+    _ = try await pull(data, from: reader.folders)
   }
 
   /// Makes this device one of the person's in a group.
@@ -389,10 +316,10 @@ extension Node {
   /// Goes the way from the keys in the capsule to the relays' present ones.
   private func enterRelays(
     _ group: GroupID, of person: PersonID, with root: RecoveryRoot, _ places: [String]
-  ) throws {
+  ) async throws {
     for place in places where Node.isRelay(place) {
       do {
-        try admit(to: group, over: transport(place), as: [(person, root.boxPair)])
+        try await admit(to: group, over: transport(place), as: [(person, root.boxPair)])
       } catch let error as TransportError {
         throw HearthError(.offline, "\(error)", cause: error)
       }
@@ -402,14 +329,13 @@ extension Node {
   /// Takes what folders and relays hold of some zones.
   ///
   /// - Returns: which files could not be used, in words; nil if none.
-  private func pull(_ zones: [ZoneID], from folders: [String]) throws -> String? {
+  private func pull(_ zones: [ZoneID], from folders: [String]) async throws -> String? {
     var unusable: String?
     for path in folders {
       var report = TransportReport(setting: path)
       for zone in zones {
         do {
-          try engine.pull(
-            zone, from: transport(path), anchorFile: anchorFile, nowMilliseconds: now(), &report)
+          report.add(try await replicas.pull([zone], from: transport(path), named: path))
         } catch let error as TransportError where error.code == .relayRefused {
           // It may go over another way.
           continue

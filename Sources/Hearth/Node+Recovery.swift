@@ -51,32 +51,34 @@ extension Node {
   ///
   /// - Returns: the report of the sync with the transports.
   /// - Throws: `exists` if there are words; `notFound` while there is no household.
-  package func setWords(_ words: PersonWords) throws -> SyncReport {
-    try foundPrivate()
-    let groups = try ownGroups()
-    guard !groups.isEmpty else {
-      throw HearthError(
-        .notFound, "there is nothing to recover yet: create or join a household first")
-    }
-    guard try wordsState() == .none else {
-      throw HearthError(
-        .exists,
-        "you have recovery words, and no device keeps them, so they cannot be shown again: "
-          + "`hearth words rotate` makes new ones")
-    }
-    let root = try words.words.root()
-    var draft = engine
-    try store.transaction {
-      draft = engine
-      for group in groups {
-        try draft.setRecovery(
-          sign: root.publicKeys.sign, box: root.publicKeys.box, in: group.id,
-          nowMilliseconds: now())
+  package func setWords(_ words: PersonWords) async throws -> SyncReport {
+    try await alone {
+      try foundPrivate()
+      let groups = try ownGroups()
+      guard !groups.isEmpty else {
+        throw HearthError(
+          .notFound, "there is nothing to recover yet: create or join a household first")
       }
-      try keep(root)
+      guard try wordsState() == .none else {
+        throw HearthError(
+          .exists,
+          "you have recovery words, and no device keeps them, so they cannot be shown again: "
+            + "`hearth words rotate` makes new ones")
+      }
+      let root = try words.words.root()
+      var draft = engine
+      try store.transaction {
+        draft = engine
+        for group in groups {
+          try draft.setRecovery(
+            sign: root.publicKeys.sign, box: root.publicKeys.box, in: group.id,
+            nowMilliseconds: now())
+        }
+        try keep(root)
+      }
+      engine = draft
+      return try await sync()
     }
-    engine = draft
-    return try sync()
   }
 
   /// Checks whether words are the person's.
@@ -93,36 +95,38 @@ extension Node {
   /// the transports.
   ///
   /// - Throws: `notAllowed` if the old words are not the person's.
-  package func rotateWords(_ old: PersonWords, to new: PersonWords) throws -> SyncReport {
-    let former = try old.words.root()
-    let groups = try ownGroups().filter { $0.keys?.sign == former.publicKeys.sign }
-    guard !groups.isEmpty else {
-      throw HearthError(
-        .notAllowed,
-        try wordsState() == .none
-          ? "you have no recovery words yet: `hearth words show` makes them"
-          : "these are not your present recovery words: look at the latest sheet")
-    }
-    let root = try new.words.root()
-    var draft = engine
-    try store.transaction {
-      draft = engine
-      for group in groups {
-        try draft.rotateRecovery(
-          sign: root.publicKeys.sign, box: root.publicKeys.box, in: group.id,
-          consent: { .recovery(signature: former.sign(domain: $0, $1)) }, nowMilliseconds: now())
+  package func rotateWords(_ old: PersonWords, to new: PersonWords) async throws -> SyncReport {
+    try await alone {
+      let former = try old.words.root()
+      let groups = try ownGroups().filter { $0.keys?.sign == former.publicKeys.sign }
+      guard !groups.isEmpty else {
+        throw HearthError(
+          .notAllowed,
+          try wordsState() == .none
+            ? "you have no recovery words yet: `hearth words show` makes them"
+            : "these are not your present recovery words: look at the latest sheet")
       }
-      try keep(root)
+      let root = try new.words.root()
+      var draft = engine
+      try store.transaction {
+        draft = engine
+        for group in groups {
+          try draft.rotateRecovery(
+            sign: root.publicKeys.sign, box: root.publicKeys.box, in: group.id,
+            consent: { .recovery(signature: former.sign(domain: $0, $1)) }, nowMilliseconds: now())
+        }
+        try keep(root)
+      }
+      engine = draft
+      let report = try await sync()
+      let place = try Node.capsuleName(former.capsuleAccess)
+      for setting in try transports() {
+        guard let transport = try? transport(setting.path) else { continue }
+        lay(place.scope, in: try .recovery(former.capsuleAccess, mayCreate: false), on: transport)
+        try? await transport.remove(place)
+      }
+      return report
     }
-    engine = draft
-    let report = try sync()
-    let place = try Node.capsuleName(former.capsuleAccess)
-    for setting in try transports() {
-      guard let transport = try? transport(setting.path) else { continue }
-      lay(place.scope, in: try .recovery(former.capsuleAccess, mayCreate: false), on: transport)
-      try? transport.remove(place)
-    }
-    return report
   }
 
   // MARK: Warning

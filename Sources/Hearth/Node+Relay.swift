@@ -27,7 +27,10 @@ extension Node {
   /// - Throws: `invalid` for an invalid address.
   func transport(_ place: String) throws -> any Transport {
     guard Node.isRelay(place) else {
-      let folder = folderTransport(place)
+      let thread = folderThreads[place] ?? FolderThread()
+      folderThreads[place] = thread
+      let folder = WaitingTransport(
+        base: BackgroundFolder(folderTransport(place), on: thread), replicas: replicas)
       return transferListener.map { MeteredTransport(folder, place: place, listener: $0) }
         ?? folder
     }
@@ -43,13 +46,15 @@ extension Node {
       relay = known
     } else {
       let token = try transports().first { $0.path == text }?.token
+      let link = try Node.link(
+        text, token: token, device: device.hex, identity: engine.identity)
       relay = RelayTransport(
-        link: try Node.link(text, token: token, device: device.hex, identity: engine.identity),
-        memory: FactMemory(store: store), digest: { segmentDigest($0) })
+        link: WaitingLine(link, replicas), memory: ReplicaMemory(replicas: replicas),
+        digest: { segmentDigest($0) })
       relays[text] = relay
     }
     relay.carried = try groups(over: text)
-    let mailboxes = RelayMailboxes(at: relay, with: OwnTurns(engine))
+    let mailboxes = RelayMailboxes(at: relay, with: replicas)
     relay.directory.zones = try mailboxes.accesses(joining: joiningGroup)
     relay.directory.parents = try mailboxes.meetingPlaceParents()
       .map { relay.directory.zones[$0]?.mailbox ?? $0 }
@@ -75,26 +80,29 @@ extension Node {
   ///   another one.
   package func addRelay(
     _ text: String, token: String? = nil, carrying cargo: TransportCargo? = nil
-  ) throws -> TransportSetting {
-    let address = try Node.relayAddress(text)
-    if let token, (try? Base32.decode(token)) == nil {
-      throw HearthError(.invalid, "this is not a relay's token: copy the whole of it")
-    }
-    let present = try transports()
-    if var known = present.first(where: { $0.path == address.description }) {
-      if let token, token != known.token {
-        known.token = token
-        relays[known.path] = nil
-        try save(present.filter { $0.number != known.number } + [known])
+  ) async throws -> TransportSetting {
+    try await alone {
+      let address = try Node.relayAddress(text)
+      if let token, (try? Base32.decode(token)) == nil {
+        throw HearthError(.invalid, "this is not a relay's token: copy the whole of it")
       }
-      return try widen(known, to: cargo)
+      let present = try transports()
+      if var known = present.first(where: { $0.path == address.description }) {
+        if let token, token != known.token {
+          known.token = token
+          relays[known.path] = nil
+          try save(present.filter { $0.number != known.number } + [known])
+        }
+        return try widen(known, to: cargo)
+      }
+      let setting = TransportSetting(
+        number: TransportSetting.nextNumber(after: present), kind: "relay",
+        path: address.description,
+        token: token, cargo: cargo)
+      try await greet(address)
+      try save(present + [setting])
+      return setting
     }
-    let setting = TransportSetting(
-      number: Node.nextNumber(after: present), kind: "relay", path: address.description,
-      token: token, cargo: cargo)
-    try greet(address)
-    try save(present + [setting])
-    return setting
   }
 
   /// Reads a relay's address as people copy it.
@@ -109,19 +117,19 @@ extension Node {
   }
 
   /// Checks that a relay answers, by requesting a mailbox that nobody has.
-  private func greet(_ address: RelayAddress) throws {
+  private func greet(_ address: RelayAddress) async throws {
     do {
-      try greet(relay(address.description))
+      try await greet(relay(address.description))
     } catch let error as TransportError {
       throw HearthError(.offline, "\(error)", cause: error)
     }
   }
 
   /// Checks that a relay answers.
-  func greet(_ transport: RelayTransport) throws {
+  func greet(_ transport: RelayTransport) async throws {
     let nobody = try Engine<ReplicaStore>.randomIdentifier()
     do {
-      _ = try transport.open(MailboxAccess(mailbox: nobody, keys: [], mayCreate: false))
+      _ = try await transport.open(MailboxAccess(mailbox: nobody, keys: [], mayCreate: false))
     } catch let error as TransportError where error.code == .relayRefused {
       return
     }
@@ -150,15 +158,13 @@ extension Node {
 
   /// Gives this device access to the groups' mailboxes at a relay, if their access keys changed
   /// while it was away; a folder has none.
-  func admit(over transport: any Transport) throws {
+  func admit(over transport: any Transport) async throws {
     guard let relay = transport as? RelayTransport else { return }
     let groups = engine.exchangedGroups.filter {
       ending(in: $0) == nil && relay.carried.contains($0)
     }
-    try engine.withTurns { turns in
-      try RelayMailboxes(at: relay, with: turns).admit(
-        to: groups, anchorFile: anchorFile, nowMilliseconds: now())
-    }
+    try await RelayMailboxes(at: relay, with: replicas).admit(
+      to: groups, anchorFile: anchorFile, nowMilliseconds: now())
   }
 
   /// The same for one group.
@@ -167,19 +173,17 @@ extension Node {
   func admit(
     to group: GroupID, over transport: any Transport,
     as recipients: [(id: Identifier, pair: BoxKeyPair)]
-  ) throws {
+  ) async throws {
     guard let relay = transport as? RelayTransport else { return }
-    try engine.withTurns { turns in
-      try RelayMailboxes(at: relay, with: turns).admit(
-        to: group, as: recipients, anchorFile: anchorFile, nowMilliseconds: now())
-    }
+    try await RelayMailboxes(at: relay, with: replicas).admit(
+      to: group, as: recipients, anchorFile: anchorFile, nowMilliseconds: now())
   }
 
   /// Sets the newest keys at a relay that still accepts older ones; a folder has none.
   ///
   /// - Returns: the problems that keep old keys valid there, in words.
-  func renewAccess(over transport: any Transport) throws -> [TransportProblem] {
+  func renewAccess(over transport: any Transport) async throws -> [TransportProblem] {
     guard let relay = transport as? RelayTransport else { return [] }
-    return try engine.withTurns { try RelayMailboxes(at: relay, with: $0).renewAccess() }
+    return try await RelayMailboxes(at: relay, with: replicas).renewAccess()
   }
 }

@@ -22,44 +22,45 @@ extension Node {
   /// published again.
   ///
   /// - Throws: `invalid` if it is not a relay, `notAllowed`, `offline`.
-  package func repairRelay(_ name: String) throws -> (
+  package func repairRelay(_ name: String) async throws -> (
     repairs: [RelayRepairReport], report: SyncReport
   ) {
-    let setting = try transport(named: name)
-    guard Node.isRelay(setting.path) else {
-      throw HearthError(.invalid, "\(setting.path) is a folder: only a relay has mailboxes")
-    }
-    let carried = groups(over: setting)
-    let groups = engine.exchangedGroups.filter { group in
-      ending(in: group) == nil && carried.contains(group)
-        && (engine.membership(of: group).role(of: device)?.rawValue ?? 0) >= Role.admin.rawValue
-    }
-    guard !groups.isEmpty else {
-      throw HearthError(
-        .notAllowed, "only an owner or admin of a household puts its mailboxes right")
-    }
-    let before = try sync()
-    let round = before.transports.first { $0.setting == setting.path }
-    let isRead = round.map { $0.failure == nil } ?? false
-    var repairs: [RelayRepairReport] = []
-    var fault: TransportError?
-    let relay = try relay(setting.path)
-    for group in groups {
-      let name = dataZones().first { $0.group == group }?.name ?? group.hex
-      do {
-        let repair = try engine.withTurns {
-          try RelayMailboxes(at: relay, with: $0).repair(group, mayClear: isRead)
-        }
-        repairs.append(RelayRepairReport(group: group, name: name, repair: repair))
-      } catch let error as TransportError {
-        // The repairs of the other groups are reported all the same.
-        fault = fault ?? error
-        repairs.append(RelayRepairReport(group: group, name: name, repair: .failed("\(error)")))
+    try await alone {
+      let setting = try transport(named: name)
+      guard Node.isRelay(setting.path) else {
+        throw HearthError(.invalid, "\(setting.path) is a folder: only a relay has mailboxes")
       }
+      let carried = groups(over: setting)
+      let groups = engine.exchangedGroups.filter { group in
+        ending(in: group) == nil && carried.contains(group)
+          && (engine.membership(of: group).role(of: device)?.rawValue ?? 0) >= Role.admin.rawValue
+      }
+      guard !groups.isEmpty else {
+        throw HearthError(
+          .notAllowed, "only an owner or admin of a household puts its mailboxes right")
+      }
+      let before = try await sync()
+      let round = before.transports.first { $0.setting == setting.path }
+      let isRead = round.map { $0.failure == nil } ?? false
+      var repairs: [RelayRepairReport] = []
+      var fault: TransportError?
+      let relay = try relay(setting.path)
+      for group in groups {
+        let name = dataZones().first { $0.group == group }?.name ?? group.hex
+        do {
+          let repair = try await RelayMailboxes(at: relay, with: replicas)
+            .repair(group, mayClear: isRead)
+          repairs.append(RelayRepairReport(group: group, name: name, repair: repair))
+        } catch let error as TransportError {
+          // The repairs of the other groups are reported all the same.
+          fault = fault ?? error
+          repairs.append(RelayRepairReport(group: group, name: name, repair: .failed("\(error)")))
+        }
+      }
+      let isDone = repairs.contains { if case .failed = $0.repair { false } else { true } }
+      if let fault, !isDone { throw HearthError(.offline, "\(fault)", cause: fault) }
+      try relay.keep()
+      return (repairs, try await sync())
     }
-    let isDone = repairs.contains { if case .failed = $0.repair { false } else { true } }
-    if let fault, !isDone { throw HearthError(.offline, "\(fault)", cause: fault) }
-    try relay.keep()
-    return (repairs, try sync())
   }
 }

@@ -48,18 +48,21 @@ extension Node {
     known[round.setting] = SetBack(seen: moment, told: isToTell ? moment : last ?? moment)
     let encoded = Array(try JSONEncoder().encode(known))
     let notice = Notice(
-      kind: .transport, zone: nil, device: nil, text: Node.setBackText(of: round),
+      kind: .transport, zone: nil, device: nil, text: SetBackWarning.text(of: round),
       milliseconds: moment)
     try store.transaction {
       try store.setFact(Node.setBackFact, encoded)
       if isToTell { try store.add(notice) }
     }
   }
+}
 
+/// What people read about a transport that was rolled back.
+package enum SetBackWarning {
   /// Returns the text about a transport that was rolled back.
-  package static func setBackText(of round: TransportReport) -> String {
+  package static func text(of round: TransportReport) -> String {
     let again = "what this device has is given to it again"
-    guard !isRelay(round.setting) else {
+    guard !Node.isRelay(round.setting) else {
       return "the relay at \(printable(placeName(of: round.setting))) was set back to an older "
         + "state, or lost what it had: \(again)"
     }

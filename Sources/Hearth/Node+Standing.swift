@@ -218,7 +218,9 @@ extension Node {
 
   /// Writes the quarantined changes of a removed device again as own changes.
   package func adopt(_ changes: QuarantinedChanges, in group: GroupID) throws {
-    try engine.adopt(changes, in: group, nowMilliseconds: now())
-    announce()
+    try replicas.working {
+      try engine.adopt(changes, in: group, nowMilliseconds: now())
+      announce()
+    }
   }
 }

@@ -114,66 +114,74 @@ extension Node {
   ///
   /// They are not sealed yet, or in none of the folders. A relay that no longer admits this device
   /// reveals nothing: if there is one, sealed changes are assumed to be published.
-  package func changesOnlyHere(in group: GroupID) throws -> Int {
-    let settings = try transports(of: group)
-    var count = 0
-    for zone in allZones() where zone.group == group && zone.kind == .data {
-      for head in zone.heads where head.author.device == device {
-        count += try store.changes(
-          of: head.author, in: zone.id, after: 0, limit: Node.maximumCountedChanges
-        ).count
+  package func changesOnlyHere(in group: GroupID) async throws -> Int {
+    try await alone {
+      let settings = try transports(of: group)
+      var count = 0
+      for zone in allZones() where zone.group == group && zone.kind == .data {
+        for head in zone.heads where head.author.device == device {
+          count += try store.changes(
+            of: head.author, in: zone.id, after: 0, limit: Node.maximumCountedChanges
+          ).count
+        }
+        guard !settings.contains(where: { Node.isRelay($0.path) }) else { continue }
+        var held: Set<SegmentName> = []
+        for setting in settings {
+          let listing = try? await transport(setting.path).list(of: zone)
+          held.formUnion(listing?.segments ?? [])
+        }
+        let listing = TransportListing(segments: held.sorted())
+        let stored = try store.segments(of: zone.id).filter { $0.author.device == device }
+        count += SyncPlan(zone: zone, stored: stored, pending: [])
+          .publications(to: listing, stored: stored, trusted: held, of: zone, by: device)
+          .reduce(0) { $0 + Int(clamping: $1.segment.last - $1.segment.first + 1) }
       }
-      guard !settings.contains(where: { Node.isRelay($0.path) }) else { continue }
-      var held: Set<SegmentName> = []
-      for setting in settings {
-        let listing = try? transport(setting.path).list(of: zone)
-        held.formUnion(listing?.segments ?? [])
-      }
-      let listing = TransportListing(segments: held.sorted())
-      let stored = try store.segments(of: zone.id).filter { $0.author.device == device }
-      count += SyncPlan(zone: zone, stored: stored, pending: [])
-        .publications(to: listing, stored: stored, trusted: held, of: zone, by: device)
-        .reduce(0) { $0 + Int(clamping: $1.segment.last - $1.segment.first + 1) }
+      return count
     }
-    return count
   }
 
   /// Returns the status of each transport, after reading its listing.
-  package func transportStatuses() throws -> [TransportStatus] {
-    try transports().map { setting in
-      let setBack = try setBack(of: setting)
-      let last = try lastFailure(of: setting)
-      var missing = 0
-      do {
-        let transport = try transport(setting.path)
-        let carried = groups(over: setting)
-        for zone in allZones() where engine.isExchanged(zone) && carried.contains(zone.group) {
-          // A removed device publishes nothing any more.
-          if ending(in: zone.group) != nil { continue }
-          let listing = try transport.list(of: zone)
-          let stored = try store.segments(of: zone.id)
-          missing +=
-            try SyncPlan(zone: zone, stored: stored, pending: [])
-            .publications(
-              to: listing, stored: stored,
-              trusted: engine.trustedNames(of: zone, in: listing, stored: stored), of: zone,
-              by: engine.device
-            ).count
-        }
-        let relay = transport as? RelayTransport
-        return TransportStatus(
-          setting: setting, unpublished: missing, failure: nil,
-          fault: folderFault(of: setting), lastFailure: last,
-          oldKeys: try relay?.keepsOldKeys() == true ? relay?.oldKeysProblem : nil,
-          setBackMilliseconds: setBack)
-      } catch let error as TransportError {
-        return TransportStatus(
-          setting: setting, unpublished: nil, failure: "\(error)",
-          refusalRemedy: [.relayRefused, .relayCertificate].contains(error.code)
-            ? error.remedy : nil,
-          isMistrusted: error.code == .relayCertificate, lastFailure: last,
-          setBackMilliseconds: setBack)
+  package func transportStatuses() async throws -> [TransportStatus] {
+    try await alone {
+      var statuses: [TransportStatus] = []
+      for setting in try transports() { statuses.append(try await status(of: setting)) }
+      return statuses
+    }
+  }
+
+  private func status(of setting: TransportSetting) async throws -> TransportStatus {
+    let setBack = try setBack(of: setting)
+    let last = try lastFailure(of: setting)
+    var missing = 0
+    do {
+      let transport = try transport(setting.path)
+      let carried = groups(over: setting)
+      for zone in allZones() where engine.isExchanged(zone) && carried.contains(zone.group) {
+        // A removed device publishes nothing any more.
+        if ending(in: zone.group) != nil { continue }
+        let listing = try await transport.list(of: zone)
+        let stored = try store.segments(of: zone.id)
+        missing +=
+          try SyncPlan(zone: zone, stored: stored, pending: [])
+          .publications(
+            to: listing, stored: stored,
+            trusted: engine.trustedNames(of: zone, in: listing, stored: stored), of: zone,
+            by: engine.device
+          ).count
       }
+      let relay = transport as? RelayTransport
+      return TransportStatus(
+        setting: setting, unpublished: missing, failure: nil,
+        fault: folderFault(of: setting), lastFailure: last,
+        oldKeys: try relay?.keepsOldKeys() == true ? relay?.oldKeysProblem : nil,
+        setBackMilliseconds: setBack)
+    } catch let error as TransportError {
+      return TransportStatus(
+        setting: setting, unpublished: nil, failure: "\(error)",
+        refusalRemedy: [.relayRefused, .relayCertificate].contains(error.code)
+          ? error.remedy : nil,
+        isMistrusted: error.code == .relayCertificate, lastFailure: last,
+        setBackMilliseconds: setBack)
     }
   }
 

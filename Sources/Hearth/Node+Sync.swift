@@ -2,96 +2,156 @@ import HearthCRDT
 import HearthSync
 import HearthTransport
 
+// A sync: exchanges with all transports at the same time, and what is due beside them.
 extension Node {
   /// Exchanges what is new with every transport.
   ///
-  /// A transport that fails is reported and harms no other. Answers to requests to join are looked
-  /// for first and given last.
+  /// Local work goes on meanwhile. All transports are exchanged with at the same time: one that
+  /// fails or does not answer is reported, and delays no other. Answers to requests to join are
+  /// looked for first and given last.
   ///
   /// - Parameter check: how many of the folders' files are read again, to see whether they are
   ///   still whole; damaged ones are put right.
-  package func sync(checking check: FileCheck = .some) throws -> SyncReport {
-    var report = SyncReport()
-    // Whatever ends the round, what came before it is told.
-    defer {
-      transferListener?(nil)
-      lastReport = report
-      if report.received > 0 { announce() }
-    }
-    let people = activeMemberships()
-    try settleJoins()
-    try settlePrivate()
-    try foundPrivate()
-    try tellProgress()
-    try keepRecovery()
-    let settings = try transports()
-    let taken = try takeFromAll(settings)
-    for setting in settings {
-      do {
-        let transport = try transport(setting.path)
-        try admit(over: transport)
-        var round = try engine.exchange(
-          over: transport, named: setting.path, carrying: groups(over: setting),
-          anchorFile: anchorFile, checking: check, isComplete: taken.isComplete,
-          nowMilliseconds: now())
-        if let before = taken.rounds[setting.path] { round.addTaken(before) }
-        report.transports.append(round)
-        try noticeSetBack(round)
-        if round.failure == nil {
-          try giveCapsule(to: transport, checking: check, &round)
-          try giveInvitations(to: transport, checking: check, &round)
-          for problem in try renewAccess(over: transport) { round.note(problem, isFirst: true) }
-          report.transports[report.transports.count - 1] = round
-        }
+  package func sync(checking check: FileCheck = .some) async throws -> SyncReport {
+    try await alone {
+      var report = SyncReport()
+      // Whatever ends the round, what came before it is told.
+      defer {
         transferListener?(nil)
-      } catch let error as TransportError {
-        report.fail(setting.path, "\(error)")
-      } catch let error as SyncError where error.code != .corrupt {
-        report.fail(setting.path, "\(error)")
+        lastReport = report
+        if report.received > 0 { announce() }
       }
+      let people = activeMemberships()
+      try await settleJoins()
+      try await settlePrivate()
+      try foundPrivate()
+      try tellProgress()
+      try keepRecovery()
+      try await exchangeWithAll(try transports(), check, &report)
+      try await handPlaceAtOnce(&report)
+      try keepFailures(of: report)
+      // A transport that has failed is not waited for again; it is given these at the next sync.
+      let answering = try transports().filter { setting in
+        report.transports.contains { $0.setting == setting.path && $0.failure == nil }
+      }
+      try await sayFarewell(over: answering)
+      try await publishAnswers(over: answering)
+      try await publishFarewells(over: answering)
+      try cutOffLost()
+      try engine.noticeRecoveries(nowMilliseconds: now())
+      try noticePeople(since: people)
+      return report
     }
-    try handPlaceAtOnce(&report)
-    try keepFailures(of: report)
-    try sayFarewell()
-    try publishAnswers()
-    try publishFarewells()
-    try cutOffLost()
-    try engine.noticeRecoveries(nowMilliseconds: now())
-    try noticePeople(since: people)
-    return report
   }
 
-  /// What was read on every transport before anything is given.
-  private struct Taken {
-    var rounds: [String: TransportReport] = [:]
-    /// Whether no transport failed that has worked within a week.
-    var isComplete = true
+  /// What came of one step with one transport.
+  private enum Step: Sendable {
+    /// It was read, and nothing was given.
+    case read(TransportSetting, TransportReport)
+    /// Taken from and given to.
+    case exchanged(TransportSetting, TransportReport)
+    /// The transport's fault; no other has to wait for it.
+    case failed(TransportSetting, String, holdsBack: Bool)
+    /// Those that answer have waited long enough for the others.
+    case waitedLongEnough
   }
 
+  /// How long those transports that have answered wait for the others before they are given to.
+  private static let graceMilliseconds = 500
   /// How long a transport that fails holds back what a stale view would decide wrongly: 7 days.
   private static let patienceMilliseconds: UInt64 = 7 * 24 * 60 * 60 * 1_000
 
-  /// Reads every transport before anything is decided: who joins over one of them must not be shut
-  /// out by what an older copy on another one says.
+  /// Exchanges with all transports at the same time.
   ///
-  /// With one transport its exchange reads first anyway.
-  private func takeFromAll(_ settings: [TransportSetting]) throws -> Taken {
-    var taken = Taken()
-    guard settings.count > 1 else { return taken }
-    for setting in settings {
-      do {
-        let transport = try transport(setting.path)
-        try admit(over: transport)
-        taken.rounds[setting.path] = try engine.take(
-          from: transport, named: setting.path, carrying: groups(over: setting),
-          anchorFile: anchorFile, nowMilliseconds: now())
-      } catch is TransportError {
-        let since = try lastFailure(of: setting)?.milliseconds ?? now()
-        if since + Node.patienceMilliseconds > now() { taken.isComplete = false }
-      } catch let error as SyncError where error.code != .corrupt {
-        taken.isComplete = false
+  /// Every transport is read before anything is decided: who joins over one of them must not be
+  /// shut out by what an older copy on another one says. Where one keeps the others waiting, they
+  /// are given what there is, and once more when it has answered: what it brought goes out over
+  /// them in the same sync.
+  private func exchangeWithAll(
+    _ settings: [TransportSetting], _ check: FileCheck, _ report: inout SyncReport
+  ) async throws {
+    var round = SyncRound(settings)
+    defer { report.transports = round.reports }
+    try await replicas.whileWaiting {
+      try await withThrowingTaskGroup(of: Step.self) { group in
+        func start(_ steps: [SyncRound.Start]) {
+          for step in steps { group.addTask { try await self.run(step, check) } }
+        }
+        start(round.begin())
+        if settings.count > 1 {
+          group.addTask {
+            try? await Task.sleep(for: .milliseconds(Node.graceMilliseconds))
+            return .waitedLongEnough
+          }
+        }
+        while !round.isDone, let step = try await group.next() {
+          switch step {
+          case .read(let setting, let read): start(round.read(setting, read))
+          case .exchanged(let setting, let given): start(round.exchanged(setting, given))
+          case .failed(let setting, let fault, let holdsBack):
+            start(round.failed(setting, fault, holdsBack: holdsBack))
+          case .waitedLongEnough: start(round.stopWaiting())
+          }
+        }
+        group.cancelAll()
       }
     }
-    return taken
+  }
+
+  /// Runs one step; what is the transport's own fault is told and thrown no further.
+  private func run(_ step: SyncRound.Start, _ check: FileCheck) async throws -> Step {
+    let setting = step.setting
+    do {
+      return try await replicas.working {
+        let transport = try transport(setting.path)
+        try await admit(over: transport)
+        switch step {
+        case .read:
+          let report = try await replicas.take(
+            from: transport, named: setting.path, groups(over: setting))
+          return .read(setting, report)
+        case .exchange(_, let isComplete):
+          var report = try await replicas.exchange(
+            over: transport, named: setting.path, groups(over: setting), checking: check,
+            isComplete: isComplete)
+          try noticeSetBack(report)
+          if report.failure == nil {
+            try await giveCapsule(to: transport, checking: check, &report)
+            try await giveInvitations(to: transport, checking: check, &report)
+            for problem in try await renewAccess(over: transport) {
+              report.note(problem, isFirst: true)
+            }
+          }
+          return .exchanged(setting, report)
+        }
+      }
+    } catch let error as TransportError {
+      return .failed(setting, "\(error)", holdsBack: try holdsBack(setting))
+    } catch let error as SyncError where error.code != .corrupt {
+      return .failed(setting, "\(error)", holdsBack: true)
+    }
+  }
+
+  /// Whether a transport that fails holds back what a stale view would decide wrongly: it has
+  /// worked within a week.
+  private func holdsBack(_ setting: TransportSetting) throws -> Bool {
+    let since = try lastFailure(of: setting)?.milliseconds ?? now()
+    return since + Node.patienceMilliseconds > now()
+  }
+}
+
+extension Node {
+  /// The nodes whose gate the present task has.
+  @TaskLocal private static var gates: Set<ObjectIdentifier> = []
+
+  /// Runs a call that exchanges with transports while no other one does; it may call another one.
+  func alone<Result>(_ body: () async throws -> Result) async throws -> Result {
+    let id = ObjectIdentifier(self)
+    guard !Node.gates.contains(id) else { return try await replicas.working(body) }
+    return try await replicas.working {
+      try await replicas.whileWaiting { await gate.take() }
+      defer { gate.giveBack() }
+      return try await Node.$gates.withValue(Node.gates.union([id]), operation: body)
+    }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HearthCRDT
+import HearthRelayProtocol
 import HearthStore
 import HearthSync
 import HearthTransport
@@ -15,6 +16,11 @@ package struct TransportSetting: Codable, Equatable, Sendable {
   package var token: String?
   /// The scope of the transport; nil for everything, including future groups.
   package internal(set) var cargo: TransportCargo?
+
+  /// The number of the next one.
+  static func nextNumber(after present: [TransportSetting]) -> Int {
+    (present.map(\.number).max() ?? 0) + 1
+  }
 }
 
 /// The scope of a transport that does not carry everything.
@@ -66,21 +72,20 @@ extension Node {
   package func addFolder(
     _ path: String, carrying cargo: TransportCargo? = nil
   ) throws -> TransportSetting {
-    let absolute = try SharedFolderPath.checked(path, home: folder.root.path)
-    var present = try transports()
-    if let known = present.first(where: { $0.kind == "folder" && $0.path == absolute }) {
-      return try widen(known, to: cargo)
+    try replicas.working {
+      let absolute = try SharedFolderPath.checked(path, home: folder.root.path)
+      var present = try transports()
+      if let known = present.first(where: { $0.kind == "folder" && $0.path == absolute }) {
+        return try widen(known, to: cargo)
+      }
+      try folderTransport(absolute).prepare()
+      let setting = TransportSetting(
+        number: TransportSetting.nextNumber(after: present), kind: "folder", path: absolute,
+        cargo: cargo)
+      present.append(setting)
+      try save(present)
+      return setting
     }
-    try folderTransport(absolute).prepare()
-    let setting = TransportSetting(
-      number: Node.nextNumber(after: present), kind: "folder", path: absolute, cargo: cargo)
-    present.append(setting)
-    try save(present)
-    return setting
-  }
-
-  static func nextNumber(after present: [TransportSetting]) -> Int {
-    (present.map(\.number).max() ?? 0) + 1
   }
 
   /// Extends the scope of an existing transport.
@@ -112,11 +117,13 @@ extension Node {
 
   /// Removes a transport by its number or path.
   package func removeTransport(_ name: String) throws {
-    let gone = try transport(named: name)
-    relays[gone.path] = nil
-    try store.transaction {
-      try store.setFact(Engine<ReplicaStore>.heldFact(of: gone.path), nil)
-      try save(try transports().filter { $0.number != gone.number })
+    try replicas.working {
+      let gone = try transport(named: name)
+      relays[gone.path] = nil
+      try store.transaction {
+        try store.setFact(Engine<ReplicaStore>.heldFact(of: gone.path), nil)
+        try save(try transports().filter { $0.number != gone.number })
+      }
     }
   }
 
@@ -131,16 +138,18 @@ extension Node {
   package func setCargo(
     of name: String, to cargo: TransportCargo?
   ) throws -> TransportSetting {
-    var setting = try transport(named: name)
-    if let cargo, cargo.households.isEmpty, !cargo.privateDatabase {
-      throw HearthError(
-        .invalid,
-        "nothing would go over it: name a household, or forget the way with "
-          + "`hearth transport remove \(setting.number)`")
+    try replicas.working {
+      var setting = try transport(named: name)
+      if let cargo, cargo.households.isEmpty, !cargo.privateDatabase {
+        throw HearthError(
+          .invalid,
+          "nothing would go over it: name a household, or forget the way with "
+            + "`hearth transport remove \(setting.number)`")
+      }
+      setting.cargo = cargo
+      try save(try transports().filter { $0.number != setting.number } + [setting])
+      return setting
     }
-    setting.cargo = cargo
-    try save(try transports().filter { $0.number != setting.number } + [setting])
-    return setting
   }
 
   /// Extends the scope of a transport; one that carries everything stays unchanged.
@@ -149,7 +158,9 @@ extension Node {
   package func addCargo(
     to name: String, _ cargo: TransportCargo
   ) throws -> TransportSetting {
-    try widen(try transport(named: name), to: cargo)
+    try replicas.working {
+      try widen(try transport(named: name), to: cargo)
+    }
   }
 
   /// Returns the groups that a transport carries.
@@ -191,16 +202,27 @@ extension Node {
     }
   }
 
-  /// Adds the transport over which an invitation was followed.
+  /// Keeps the way over which an invitation was followed.
   ///
-  /// The first transport of a node carries everything. A further one carries the household alone,
-  /// so that no data of other groups reaches a place that was not chosen for them.
-  func addTransport(_ place: String, for group: GroupID) throws {
+  /// The first way of a node carries everything. A further one carries the household alone, so that
+  /// nothing of the others comes to lie at a place that was not chosen for them.
+  func keepTransport(_ named: String, for group: GroupID) throws {
+    let isRelay = Node.isRelay(named)
+    let place = isRelay ? try Node.relayAddress(named).description : named
+    let present = try transports()
     let cargo =
-      try transports().isEmpty ? nil : TransportCargo(households: [group], privateDatabase: false)
-    _ =
-      Node.isRelay(place)
-      ? try addRelay(place, carrying: cargo) : try addFolder(place, carrying: cargo)
+      present.isEmpty ? nil : TransportCargo(households: [group], privateDatabase: false)
+    if let known = present.first(where: { $0.path == place }) {
+      _ = try widen(known, to: cargo)
+      return
+    }
+    if !isRelay { try folderTransport(place).prepare() }
+    try save(
+      present + [
+        TransportSetting(
+          number: TransportSetting.nextNumber(after: present), kind: isRelay ? "relay" : "folder",
+          path: place, cargo: cargo)
+      ])
   }
 
   /// Adds the private database to a transport's scope, after an invitation to it was followed.

@@ -43,7 +43,9 @@ extension Node {
   /// records with the log's result and the projections with a rebuild, and has SQLite check its
   /// file. It changes nothing; linear in the size of the data.
   package func verify() throws -> Verification {
-    Verification(zones: try verifyZones(), fileFaults: try fileFaults())
+    try replicas.working {
+      Verification(zones: try verifyZones(), fileFaults: try fileFaults())
+    }
   }
 
   /// Rebuilds damaged data that follows from intact data: indexes, records, derived tables.
@@ -53,14 +55,16 @@ extension Node {
   ///
   /// - Returns: the result of a verification afterwards.
   package func repair() throws -> Verification {
-    if try !fileFaults().isEmpty { try mendFile() }
-    let found = try verifyZones()
-    var seen: Set<GroupID> = []
-    for group in found.filter({ !$0.faults.isEmpty }).map(\.zone.group)
-    where seen.insert(group).inserted {
-      try repair(found.filter { $0.zone.group == group })
+    try replicas.working {
+      if try !fileFaults().isEmpty { try mendFile() }
+      let found = try verifyZones()
+      var seen: Set<GroupID> = []
+      for group in found.filter({ !$0.faults.isEmpty }).map(\.zone.group)
+      where seen.insert(group).inserted {
+        try repair(found.filter { $0.zone.group == group })
+      }
+      return try verify()
     }
-    return try verify()
   }
 
   /// Rebuilds the zones of one group that have a sound log: all of them or none.
@@ -123,21 +127,25 @@ extension Node {
   /// Returns the unusable files of each shared folder.
   ///
   /// It reads every file and changes nothing; an unreachable folder has none.
-  package func damagedFiles() throws -> [(folder: String, problems: [TransportProblem])] {
-    try transports().compactMap { setting in
-      let transport = try transport(setting.path)
-      do {
+  package func damagedFiles() async throws -> [(folder: String, problems: [TransportProblem])] {
+    try await alone {
+      var damaged: [(folder: String, problems: [TransportProblem])] = []
+      for setting in try transports() {
+        let transport = try transport(setting.path)
         let carried = groups(over: setting)
         // The listing of each zone reports the problems above the zones.
         var seen: Set<String> = []
-        let found = try allZones()
-          .filter { engine.isExchanged($0) && carried.contains($0.group) }
-          .flatMap { try transport.damage(of: $0) }
-          .filter { seen.insert($0.place).inserted }
-        return found.isEmpty ? nil : (setting.path, found)
-      } catch is TransportError {
-        return nil
+        var found: [TransportProblem] = []
+        do {
+          for zone in allZones() where engine.isExchanged(zone) && carried.contains(zone.group) {
+            found += try await transport.damage(of: zone).filter { seen.insert($0.place).inserted }
+          }
+        } catch is TransportError {
+          continue
+        }
+        if !found.isEmpty { damaged.append((setting.path, found)) }
       }
+      return damaged
     }
   }
 

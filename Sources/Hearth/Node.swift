@@ -6,47 +6,16 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// The person and device of a node.
-package struct NodeProfile: Codable, Sendable {
-  package internal(set) var personID: String
-  package var personName: String
-  package var deviceName: String
-}
-
-/// A program's declarations of its records to a node.
-package struct NodeSchema: Sendable {
-  package let records: [RecordSchema]
-  package let projections: [any Projection]
-  /// The rights of each role on the records.
-  package let policy: RolePolicy
-  /// The text field from which a type's ids follow, if they do.
-  package let naturalKeys: [TypeID: FieldID]
-  /// The name of a shared zone in its own records; nil if they have none.
-  package let zoneName: (@Sendable (any ProjectionSource) throws -> String?)?
-
-  package init(
-    records: [RecordSchema], projections: [any Projection] = [], policy: RolePolicy = RolePolicy(),
-    naturalKeys: [TypeID: FieldID] = [:],
-    zoneName: (@Sendable (any ProjectionSource) throws -> String?)? = nil
-  ) {
-    self.records = records
-    self.projections = projections
-    self.policy = policy
-    self.naturalKeys = naturalKeys
-    self.zoneName = zoneName
-  }
-}
-
-/// One installation of Hearth on a device: its replicas, its keys, and its transports.
+/// One installation of Hearth on a device: its replicas, its keys, and the ways to others.
 ///
-/// An actor over the engine: every call is serialised, and its writes are durable when it returns.
-/// One process at a time uses a node; the lock in its folder ensures this.
+/// An actor over the engine: every call is serialised, and what a call wrote is durable when it
+/// returns. Calls that wait for a transport let others pass meanwhile, of this process and of
+/// others; apart from that the lock in its folder keeps other processes away.
 package actor Node {
   let folder: NodeFolder
-  let store: ReplicaStore
   let schema: NodeSchema
-  var engine: Engine<ReplicaStore>
-  package internal(set) var profile: NodeProfile
+  let replicas: NodeReplicas
+  let gate = ExchangeGate()
   /// The households that the last exchange admitted this node to, after its request.
   package internal(set) var lastAdmissions: [ZoneID] = []
   /// The report of the last exchange over all transports; joining ends with one.
@@ -55,16 +24,15 @@ package actor Node {
   var joiningGroup: GroupID?
   /// The relays in use, by address.
   var relays: [String: RelayTransport] = [:]
+  /// The threads of the folders in use, by path.
+  var folderThreads: [String: FolderThread] = [:]
   /// The listener for the progress of long transfers.
   private(set) var transferListener: TransferListener?
   /// The file of public catalogues, once it is in use.
   var openCatalogues: CatalogueStore?
-  private var lock: NodeLock?
   private var observers: [Int: AsyncStream<Void>.Continuation] = [:]
   private var nextObserver = 0
   let now: @Sendable () -> UInt64
-
-  private static let profileFact = "profile"
 
   /// The wall clock: milliseconds since 1970.
   package static func wallClock() -> UInt64 {
@@ -76,41 +44,13 @@ package actor Node {
     profile: NodeProfile?, now: @escaping @Sendable () -> UInt64
   ) throws {
     self.folder = folder
-    self.lock = lock
     self.now = now
     self.schema = schema
-    store = try ReplicaStore(
-      path: folder.database, schema: schema.records, projections: schema.projections)
-    if let profile {
-      self.profile = profile
-      let encoded = Array(try JSONEncoder().encode(profile))
-      let incarnation = try Engine<ReplicaStore>.firstIncarnation()
-      try store.transaction { [store] in
-        try store.setFact(Node.profileFact, encoded)
-        try store.setFact(
-          Engine<ReplicaStore>.incarnationFact, Engine<ReplicaStore>.bytes(of: incarnation))
-      }
-    } else {
-      guard let encoded = try store.fact(Node.profileFact) else {
-        throw HearthError(
-          .corrupt,
-          "the database \(folder.database) is empty, though there is a key beside it: "
-            + NodeFolder.aside)
-      }
-      self.profile = try JSONDecoder().decode(NodeProfile.self, from: Data(encoded))
-    }
-    var reader = ByteReader(
-      try store.fact(Engine<ReplicaStore>.incarnationFact) ?? [UInt8](repeating: 0, count: 8))
-    do {
-      engine = try Engine(
-        store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
-        policy: schema.policy, nowMilliseconds: now())
-    } catch let error as CryptoError where error.code == .authenticationFailed {
-      throw HearthError(
-        .corrupt,
-        "the key \(folder.keyFile) does not open what is in \(folder.database): it is another "
-          + "device's, or one of both was exchanged; put the right key file back. Without it, "
-          + NodeFolder.aside, cause: error)
+    if let profile { try NodeReplicas.Content.begin(in: folder, schema, profile) }
+    replicas = try NodeReplicas(
+      lock: lock, anchorFile: DiskAnchorFile(path: folder.anchor), now: now
+    ) {
+      try NodeReplicas.Content(of: folder, as: identity, schema, nowMilliseconds: now())
     }
   }
 
@@ -125,7 +65,8 @@ package actor Node {
   ) async throws -> Node {
     let folder = NodeFolder(path)
     try folder.prepare()
-    let lock = try NodeLock(folder.lock, waitMilliseconds: 5_000)
+    let lock = try NodeLock(folder)
+    try lock.take(waitMilliseconds: 5_000)
     guard !folder.holdsNode else {
       try folder.requireDatabase()
       throw HearthError(
@@ -164,7 +105,8 @@ package actor Node {
       throw HearthError(
         .noNode, "there is no node in \(path): make one with `hearth init --person NAME`")
     }
-    let lock = try NodeLock(folder.lock, waitMilliseconds: waitMilliseconds)
+    let lock = try NodeLock(folder)
+    try lock.take(waitMilliseconds: waitMilliseconds)
     folder.noteCompleted()
     guard let bytes = try DurableFile.read(folder.keyFile, atMost: KeyFile.maximumFileBytes) else {
       throw HearthError(.noNode, "there is no key file in \(path)")
@@ -198,13 +140,7 @@ package actor Node {
   }
 
   /// Whether a folder contains a key that only a passphrase opens.
-  package static func isProtected(at path: String) -> Bool {
-    let file = NodeFolder(path).keyFile
-    guard let bytes = try? DurableFile.read(file, atMost: KeyFile.maximumFileBytes),
-      let mode = try? KeyFile.mode(of: bytes)
-    else { return false }
-    return mode != .plain
-  }
+  package static func isProtected(at path: String) -> Bool { NodeFolder(path).isProtected }
 
   private static func wrapped(_ passphrase: [UInt8]?) throws -> Passphrase? {
     guard var bytes = passphrase else { return nil }
@@ -225,14 +161,15 @@ package actor Node {
 
   /// Renames this device on this node; groups keep the name with which it joined.
   package func renameDevice(_ name: String) throws {
-    var changed = profile
-    changed.deviceName = name
-    try keep(changed)
+    try replicas.working {
+      var changed = profile
+      changed.deviceName = name
+      try keep(changed)
+    }
   }
 
   private func keep(_ changed: NodeProfile) throws {
-    let encoded = Array(try JSONEncoder().encode(changed))
-    try store.transaction { try store.setFact(Node.profileFact, encoded) }
+    try store.transaction { try NodeReplicas.Content.keep(changed, in: store) }
     profile = changed
   }
 
@@ -242,8 +179,7 @@ package actor Node {
     relays = [:]
     try openCatalogues?.close()
     openCatalogues = nil
-    try store.close()
-    lock = nil
+    try replicas.close()
   }
 
   // MARK: Start and rollback detection
@@ -271,9 +207,22 @@ package actor Node {
   }
 
   /// The rollback guard: a file outside the database that records how far the own logs are sealed.
-  var anchorFile: DiskAnchorFile { DiskAnchorFile(path: folder.anchor) }
+  var anchorFile: any AnchorFile { replicas.anchorFile }
 
   // MARK: Identity
+
+  var store: ReplicaStore { replicas.store }
+
+  var engine: Engine<ReplicaStore> {
+    get { replicas.engine }
+    _modify { yield &replicas.engine }
+  }
+
+  /// Who this node belongs to.
+  package internal(set) var profile: NodeProfile {
+    get { replicas.profile }
+    set { replicas.profile = newValue }
+  }
 
   /// The person of this node.
   package var person: PersonID { Identifier(hex: profile.personID) ?? .zero }
@@ -320,14 +269,16 @@ package actor Node {
 
   /// Creates a household with one zone of its name.
   package func createHousehold(named name: String) throws -> ZoneID {
-    let created = try engine.createGroup(
-      GroupFounding(
-        database: .shared, zoneNames: [name], person: person, personName: profile.personName,
-        deviceName: profile.deviceName), nowMilliseconds: now())
-    guard let zone = created.zones.first else {
-      throw HearthError(.corrupt, "the household has no zone")
+    try replicas.working {
+      let created = try engine.createGroup(
+        GroupFounding(
+          database: .shared, zoneNames: [name], person: person, personName: profile.personName,
+          deviceName: profile.deviceName), nowMilliseconds: now())
+      guard let zone = created.zones.first else {
+        throw HearthError(.corrupt, "the household has no zone")
+      }
+      return zone
     }
-    return zone
   }
 
   /// Reads a zone's present records.
@@ -345,17 +296,20 @@ package actor Node {
     to zone: ZoneID,
     _ body: @Sendable (any ProjectionSource, Dot) throws -> ([HearthCRDT.Operation], Result)
   ) throws -> Result {
-    guard try !engine.isRetired(engine.zone(zone)) else {
-      throw HearthError(
-        .invalid,
-        "this was the private database until the device came to share another one: look it up "
-          + "again")
+    let result = try replicas.working {
+      guard try !engine.isRetired(engine.zone(zone)) else {
+        throw HearthError(
+          .invalid,
+          "this was the private database until the device came to share another one: look it up "
+            + "again")
+      }
+      let dot = try engine.nextDot(in: zone)
+      let (operations, result) = try store.readOneState {
+        try body(try store.source(of: zone), dot)
+      }
+      _ = try engine.write(operations, to: zone, nowMilliseconds: now())
+      return result
     }
-    let dot = try engine.nextDot(in: zone)
-    let (operations, result) = try store.readOneState {
-      try body(try store.source(of: zone), dot)
-    }
-    _ = try engine.write(operations, to: zone, nowMilliseconds: now())
     announce()
     return result
   }
@@ -398,7 +352,9 @@ package actor Node {
 
   /// Rebuilds a zone's records from its log.
   package func rebuild(_ zone: ZoneID) throws {
-    try engine.rebuild(zone, nowMilliseconds: now())
+    try replicas.working {
+      try engine.rebuild(zone, nowMilliseconds: now())
+    }
   }
 
   /// Returns a fact that a program stored with the node.
@@ -406,7 +362,9 @@ package actor Node {
 
   /// Stores a fact with the node.
   package func setFact(_ name: String, _ value: [UInt8]?) throws {
-    try store.transaction { try store.setFact("app." + name, value) }
+    try replicas.working {
+      try store.transaction { try store.setFact("app." + name, value) }
+    }
   }
 
   /// The wall clock of this node.

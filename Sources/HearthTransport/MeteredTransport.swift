@@ -25,14 +25,14 @@ package final class MeteredTransport: Transport {
 
   package func place(of name: SegmentName) -> String { base.place(of: name) }
 
-  package func list(zoneTag: Identifier) throws -> TransportListing {
-    try base.list(zoneTag: zoneTag)
+  package func list(zoneTag: Identifier) async throws -> TransportListing {
+    try await base.list(zoneTag: zoneTag)
   }
 
   package func list(
     zoneTag: Identifier, preferring tags: Set<Identifier>
-  ) throws -> TransportListing {
-    try base.list(zoneTag: zoneTag, preferring: tags)
+  ) async throws -> TransportListing {
+    try await base.list(zoneTag: zoneTag, preferring: tags)
   }
 
   package func expect(_ names: [SegmentName]) {
@@ -40,37 +40,37 @@ package final class MeteredTransport: Transport {
     base.expect(names)
   }
 
-  package func fetch(_ name: SegmentName) throws -> [UInt8] {
-    let bytes = try base.fetch(name)
+  package func fetch(_ name: SegmentName) async throws -> [UInt8] {
+    let bytes = try await base.fetch(name)
     tell(meter.receive(files: 1, bytes: bytes.count))
     return bytes
   }
 
-  package func publish(_ name: SegmentName, _ bytes: [UInt8]) throws {
-    try base.publish(name, bytes)
+  package func publish(_ name: SegmentName, _ bytes: [UInt8]) async throws {
+    try await base.publish(name, bytes)
     tell(meter.give(files: 1, bytes: bytes.count))
   }
 
-  package func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) throws {
-    try base.publish(segments)
+  package func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) async throws {
+    try await base.publish(segments)
     tell(
       meter.give(
         files: segments.count, bytes: segments.reduce(0) { $0 + $1.bytes.count }))
   }
 
-  package func remove(_ name: SegmentName) throws { try base.remove(name) }
+  package func remove(_ name: SegmentName) async throws { try await base.remove(name) }
 
-  package func fetch(_ name: BlobName) throws -> [UInt8]? {
+  package func fetch(_ name: BlobName) async throws -> [UInt8]? {
     tell(meter.expect(name) { nil })
-    let bytes = try base.fetch(name)
+    let bytes = try await base.fetch(name)
     if let bytes, name.kind == .snapshot { tell(meter.receive(files: 1, bytes: bytes.count)) }
     return bytes
   }
 
-  package func publish(_ name: BlobName, _ bytes: [UInt8]) throws {
-    try base.publish(name, bytes)
+  package func publish(_ name: BlobName, _ bytes: [UInt8]) async throws {
+    try await base.publish(name, bytes)
     if name.kind == .snapshot { tell(meter.give(files: 1, bytes: bytes.count)) }
   }
 
-  package func remove(_ name: BlobName) throws { try base.remove(name) }
+  package func remove(_ name: BlobName) async throws { try await base.remove(name) }
 }

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import InlineExecution
 import TestSupport
 import Testing
 

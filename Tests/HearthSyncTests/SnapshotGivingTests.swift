@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import InlineExecution
 import TestSupport
 import Testing
 
@@ -55,51 +56,51 @@ struct SnapshotGivingTests {
     return family
   }
 
-  private func give(_ family: EngineFamily, _ transport: FailingTransport) throws -> Int {
+  private func give(_ family: EngineFamily, _ transport: FailingTransport) async throws -> Int {
     let engine = family.members[0]
     let tag = try engine.zone(family.zone).tag
     var exchange = Exchange(
       over: transport, named: "memory", with: OwnTurns(engine), anchorFile: NoAnchor(),
       nowMilliseconds: now)
-    try exchange.giveSnapshots(
+    try await exchange.giveSnapshots(
       of: family.zone, holding: transport.list(zoneTag: tag),
       stored: engine.store.segments(of: family.zone))
     return exchange.report.publishedSnapshots
   }
 
   @Test("A snapshot whose publication was cut off is followed by a whole one, and removed")
-  func interrupted() throws {
+  func interrupted() async throws {
     let family = try family()
     let transport = FailingTransport()
     transport.room = 1
-    #expect(throws: TransportError.self) { try give(family, transport) }
+    await #expect(throws: TransportError.self) { try await give(family, transport) }
     #expect(transport.blobs.count == 1)
     let cut = try #require(transport.blobs.keys.first)
     transport.room = .max
-    #expect(try give(family, transport) == 1)
+    #expect(try await give(family, transport) == 1)
     #expect(transport.blobs[cut] == nil)
     #expect(SnapshotPlan.sorted(Array(transport.blobs.keys)).complete.count == 1)
     transport.fetches = 0
-    #expect(try give(family, transport) == 0)
+    #expect(try await give(family, transport) == 0)
     #expect(transport.fetches == 0, "remembered")
   }
 
   @Test("A snapshot that cannot be read now is looked into again; a malformed one is not")
-  func passing() throws {
+  func passing() async throws {
     let family = try family()
     let transport = FailingTransport()
-    #expect(try give(family, transport) == 1)
+    #expect(try await give(family, transport) == 1)
     // Another node of the same device's household, that has not looked yet.
     try family.members[0].store.transaction {
       try family.members[0].store.setFact("snapshots.by.\(family.zone.hex)", nil)
     }
     transport.fault = FailingTransport.broken
     let before = transport.blobs
-    _ = try give(family, transport)
+    _ = try await give(family, transport)
     transport.blobs = before
     transport.fault = nil
     transport.fetches = 0
-    #expect(try give(family, transport) == 0, "it is good after all")
+    #expect(try await give(family, transport) == 0, "it is good after all")
     #expect(transport.fetches == 1)
     #expect(!Engine<MemoryStore>.isLasting(SyncError(.notFound, "a key that is not known")))
     #expect(!Engine<MemoryStore>.isLasting(FailingTransport.broken))
@@ -161,7 +162,7 @@ struct BaseSnapshotTests {
         over: transport, named: "memory", with: turns, anchorFile: NoAnchor(),
         nowMilliseconds: now)
       exchange.replacementBytes = bytes
-      try exchange.replaceBase(
+      try await exchange.replaceBase(
         of: id, contradictedBy: ben, holding: transport.list(zoneTag: zone.tag))
       return exchange.report.problems
     }

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import InlineExecution
 import TestSupport
 import Testing
 
@@ -217,7 +218,7 @@ struct WrongBaseTests {
       var exchange = Exchange(
         over: world.shelf, named: "shelf", with: turns, anchorFile: ForgetfulAnchor(),
         nowMilliseconds: now)
-      try exchange.takeAll(
+      try await exchange.takeAll(
         of: zone, holding: world.shelf.list(zoneTag: try world.zone(0).tag))
     }
     #expect(try engine.zone(zone).head(of: beyond.author).sequence == beyond.last)

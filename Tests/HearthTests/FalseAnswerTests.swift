@@ -80,7 +80,7 @@ struct FalseAnswerTests {
 
 extension Node {
   /// Answers a request as somebody who may not: with the true members' log, and false records.
-  func putFalseAnswer(to request: JoinRequest) throws {
+  func putFalseAnswer(to request: JoinRequest) async throws {
     let key = try BoxPublicKey(validating: request.admit.join.device.boxKey)
     let zones = try engine.zoneGrants(of: request.group, to: key, for: nil)
     let capsule = InvitationCapsule(
@@ -95,7 +95,7 @@ extension Node {
     for setting in try transports() {
       let transport = try transport(setting.path)
       lay(name.scope, in: try requestAccess(of: invite.operation), on: transport)
-      try transport.publish(name, try SealedBox.seal(answer.encoded, to: key))
+      try await transport.publish(name, try SealedBox.seal(answer.encoded, to: key))
     }
   }
 }

@@ -36,7 +36,7 @@ extension Node {
   /// What somebody does who has the place of a recovery capsule and not the words.
   fileprivate func writeCapsule(
     for keys: RecoveryPublicKeys, _ access: RecoveryCapsuleAccess, in folder: String
-  ) throws {
+  ) async throws {
     for group in households() + [engine.privateGroup].compactMap({ $0 })
     where membership(of: group).recoveryKeys(of: person) == nil {
       try engine.setRecovery(
@@ -46,7 +46,7 @@ extension Node {
       person: person, name: "Anna", box: keys.boxKey, access: access,
       attestation: [UInt8](repeating: 7, count: Signature.count))
     let transport = try transport(folder)
-    try engine.withTurns { _ = try $0.giveRecoveryCapsule(of: owner, to: transport) }
+    _ = try await replicas.giveRecoveryCapsule(of: owner, to: transport)
   }
 }
 

@@ -141,8 +141,8 @@ struct PublicCatalogueTests {
       over: RelayLink(
         try RelayAddress(shelf.address),
         RelayLink.Owner(name: "robber", managerPair: { _ in identity.signingPair })))
-    _ = try remote.open()
-    try remote.remove([PublicName.entry(type: "challenge", id: "a")])
+    _ = try await remote.open()
+    try await remote.remove([PublicName.entry(type: "challenge", id: "a")])
     let robbed = try await bazaar.refresh()
     #expect(robbed.problem?.contains("holds records back") == true, "\(robbed)")
     #expect(try await bazaar.ids() == ["a", "c"])

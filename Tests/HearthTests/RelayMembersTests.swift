@@ -3,6 +3,7 @@ import HearthCrypto
 import HearthMembership
 import HearthRelay
 import HearthStore
+import InlineExecution
 import Testing
 
 @testable import Hearth
@@ -197,11 +198,11 @@ struct RelayMembersTests {
 extension Node {
   private func control(
     of group: GroupID, at address: String
-  ) throws -> (relay: RelayTransport, access: MailboxAccess, opening: RelayOpening) {
+  ) async throws -> (relay: RelayTransport, access: MailboxAccess, opening: RelayOpening) {
     let relay = try relay(address)
     let control = try engine.controlZone(of: group)
     let access = try #require(relay.directory.zones[control.tag])
-    return (relay, access, try relay.open(access))
+    return (relay, access, try await relay.open(access))
   }
 
   /// The mailboxes of a group, that of its control zone first.
@@ -211,8 +212,8 @@ extension Node {
       .compactMap { relay.directory.zones[$0.tag] }
   }
 
-  fileprivate func ownKey(of group: GroupID, at address: String) throws -> [UInt8] {
-    let (relay, _, opening) = try control(of: group, at: address)
+  fileprivate func ownKey(of group: GroupID, at address: String) async throws -> [UInt8] {
+    let (relay, _, opening) = try await control(of: group, at: address)
     return try relay.pseudonym(of: engine.identity.publicKeys.sign, relayID: opening.relayID)
   }
 
@@ -220,39 +221,41 @@ extension Node {
     try relay(address).moves(of: group).current
   }
 
-  fileprivate func seats(of group: GroupID, at address: String) throws -> [RelaySeat] {
-    let (relay, access, _) = try control(of: group, at: address)
-    return try relay.roster(of: access).seats
+  fileprivate func seats(of group: GroupID, at address: String) async throws -> [RelaySeat] {
+    let (relay, access, _) = try await control(of: group, at: address)
+    return try await relay.roster(of: access).seats
   }
 
   /// Strikes a key off at all mailboxes of a group.
-  fileprivate func strike(_ key: [UInt8], of group: GroupID, at address: String) throws {
-    try setRank(.struck, of: key, in: group, at: address)
+  fileprivate func strike(_ key: [UInt8], of group: GroupID, at address: String) async throws {
+    try await setRank(.struck, of: key, in: group, at: address)
   }
 
   fileprivate func setRank(
     _ rank: RelayRank, of key: [UInt8], in group: GroupID, at address: String
-  ) throws {
+  ) async throws {
     let relay = try relay(address)
     for access in try accesses(of: group, at: relay) {
-      try relay.setRank(rank, of: key, in: access)
+      try await relay.setRank(rank, of: key, in: access)
     }
   }
 
   /// Makes the mailboxes of a group that others look for as those with a number.
-  fileprivate func makeMoved(_ number: UInt64, of group: GroupID, at address: String) throws {
+  fileprivate func makeMoved(
+    _ number: UInt64, of group: GroupID, at address: String
+  ) async throws {
     let relay = try relay(address)
     for access in try accesses(of: group, at: relay) {
-      #expect(try relay.open(access.moved(number)).opened.rank == .manager)
+      #expect(try await relay.open(access.moved(number)).opened.rank == .manager)
     }
   }
 
   /// Lists keys of its own until the relay takes no more.
-  fileprivate func fillList(of group: GroupID, at address: String) throws {
+  fileprivate func fillList(of group: GroupID, at address: String) async throws {
     let relay = try relay(address)
     for access in try accesses(of: group, at: relay) {
       var count = 0
-      while try relay.trySetting(
+      while try await relay.trySetting(
         .author, of: SigningKeyPair(seed: SecretKey.random()).publicKey.bytes, in: access)
       {
         count += 1
@@ -262,11 +265,11 @@ extension Node {
   }
 
   /// Makes the door behind the present key and sets another key for it.
-  fileprivate func spoilDoor(of group: GroupID, at address: String) throws {
-    let (relay, access, _) = try control(of: group, at: address)
+  fileprivate func spoilDoor(of group: GroupID, at address: String) async throws {
+    let (relay, access, _) = try await control(of: group, at: address)
     let key = try #require(access.keys.first)
     let door = MailboxAccess.door(of: access.mailbox, behind: key, mayCreate: true)
-    _ = try relay.open(door)
+    _ = try await relay.open(door)
     let foreign = MailboxKey(
       id: [UInt8](repeating: 7, count: 32),
       root: try .ofJoinRequests(
@@ -275,24 +278,24 @@ extension Node {
     var directory = RelayDirectory()
     directory.zones[control.tag] = MailboxAccess(
       mailbox: door.mailbox, keys: [foreign, key], mayCreate: false)
-    try relay.view(directory).rotate(zoneTag: control.tag)
+    try await relay.view(directory).rotate(zoneTag: control.tag)
   }
 
   /// Whether the key before the present one opens the door behind it.
-  fileprivate func opensDoor(of group: GroupID, at address: String) throws -> Bool {
+  fileprivate func opensDoor(of group: GroupID, at address: String) async throws -> Bool {
     let relay = try relay(address)
     let control = try engine.controlZone(of: group)
     let access = try #require(relay.directory.zones[control.tag])
     let key = try #require(access.keys.first)
     var door = MailboxAccess.door(of: access.mailbox, behind: key, mayCreate: false)
     door.parents = []
-    guard let opening = try? relay.open(door) else { return false }
+    guard let opening = try? await relay.open(door) else { return false }
     if case .access = opening.key { return true }
     return false
   }
 
   /// Looks after the keys at a relay as a device that others passed by when they made an epoch.
-  fileprivate func renewWithoutNewestEpoch(of group: GroupID, at address: String) throws {
+  fileprivate func renewWithoutNewestEpoch(of group: GroupID, at address: String) async throws {
     let relay = try relay(address)
     let place = try #require(engine.zones.firstIndex { $0.group == group && $0.kind == .control })
     let whole = engine.zones[place]
@@ -306,18 +309,18 @@ extension Node {
     poorer.recognise(engine.membership(of: group).allDevices.map(\.id))
     #expect(poorer.currentEpoch != nil && poorer.currentEpoch?.id != newest.id)
     engine.zones[place] = poorer
-    _ = try engine.withTurns { try RelayMailboxes(at: relay, with: $0).renewAccess() }
+    _ = try await RelayMailboxes(at: relay, with: replicas).renewAccess()
     engine.zones[place] = whole
   }
 
-  fileprivate func knownList(of group: GroupID, at address: String) throws -> Bytes16 {
-    let (relay, access, opening) = try control(of: group, at: address)
+  fileprivate func knownList(of group: GroupID, at address: String) async throws -> Bytes16 {
+    let (relay, access, opening) = try await control(of: group, at: address)
     return relay.list(of: access.mailbox, opening)
   }
 
-  fileprivate func listDigest(of group: GroupID, at address: String) throws -> Bytes16 {
-    let (relay, access, _) = try control(of: group, at: address)
-    return try relay.roster(of: access).digest
+  fileprivate func listDigest(of group: GroupID, at address: String) async throws -> Bytes16 {
+    let (relay, access, _) = try await control(of: group, at: address)
+    return try await relay.roster(of: access).digest
   }
 
   /// How many names of segments of a device nobody needs: those that are here, one far beyond its

@@ -128,13 +128,13 @@ extension Node {
   }
 
   /// Makes the door behind the present key before it is needed, and locks others out of it.
-  fileprivate func spoilDoor(of group: GroupID, at address: String) throws {
+  fileprivate func spoilDoor(of group: GroupID, at address: String) async throws {
     let relay = try relay(address)
     let control = try engine.controlZone(of: group)
     let key = try #require(relay.directory.zones[control.tag]?.keys.first)
-    _ = try relay.open(zoneTag: control.tag)
+    _ = try await relay.open(zoneTag: control.tag)
     let door = MailboxAccess.door(of: control.tag, behind: key, mayCreate: true)
-    _ = try relay.open(door)
+    _ = try await relay.open(door)
     let junk = MailboxKey(
       id: [UInt8](repeating: 7, count: 32),
       root: try .ofJoinRequests(
@@ -142,6 +142,6 @@ extension Node {
     var directory = RelayDirectory()
     directory.zones[control.tag] = MailboxAccess(
       mailbox: door.mailbox, keys: [junk, key], mayCreate: false)
-    try relay.view(directory).rotate(zoneTag: control.tag)
+    try await relay.view(directory).rotate(zoneTag: control.tag)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HearthCRDT
+import HearthTransport
 import Testing
 
 @testable import Hearth
@@ -242,7 +243,7 @@ extension Node {
   fileprivate func publish(
     snapshot chunks: [[UInt8]], of zone: ZoneID, _ folder: String, count: Int? = nil
   ) throws {
-    let transport: any Transport = folderTransport(folder)
+    let transport = folderTransport(folder)
     let names = SnapshotPlan.names(of: chunks, zoneTag: try engine.zone(zone).tag)
     for (name, chunk) in zip(names, chunks) {
       let name = BlobName(

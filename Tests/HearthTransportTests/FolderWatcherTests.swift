@@ -176,7 +176,7 @@ struct FolderWatcherTests {
 @Suite("Loopback")
 struct LoopbackTransportTests {
   @Test("The loopback keeps, lists, reads and removes like a folder without faults")
-  func contract() throws {
+  func contract() async throws {
     let folder = Scratch()
     let transports: [any Transport] = [
       LoopbackTransport(digest: testDigest), folder.transport(),
@@ -184,28 +184,28 @@ struct LoopbackTransportTests {
     for transport in transports {
       let second = segment([2], first: 10, last: 12)
       let first = segment(payload)
-      try transport.publish(second, [2])
-      try transport.publish(first, payload)
-      try transport.publish(first, payload)
-      try transport.publish(segment([3], zone: otherZone), [3])
-      try transport.publish(chunk([4]), [4])
+      try await transport.publish(second, [2])
+      try await transport.publish(first, payload)
+      try await transport.publish(first, payload)
+      try await transport.publish(segment([3], zone: otherZone), [3])
+      try await transport.publish(chunk([4]), [4])
       let capsule = BlobName(kind: .capsule, scope: zone)
-      try transport.publish(capsule, [5])
-      try transport.publish(capsule, [6])
-      let listing = try transport.list(zoneTag: zone)
+      try await transport.publish(capsule, [5])
+      try await transport.publish(capsule, [6])
+      let listing = try await transport.list(zoneTag: zone)
       #expect(listing.segments == [first, second])
       #expect(listing.snapshots == [chunk([4])])
       #expect(listing.problems == [])
-      #expect(try transport.fetch(first) == payload)
-      #expect(try transport.fetch(chunk([4])) == [4])
-      #expect(try transport.fetch(capsule) == [6])
-      try transport.remove(first)
-      try transport.remove(first)
-      try transport.remove(capsule)
-      #expect(failure { try transport.fetch(first) }?.code == .notFound)
-      #expect(try transport.fetch(capsule) == nil)
-      #expect(failure { try transport.publish(first, [1]) }?.code == .invalidName)
-      #expect(failure { try transport.publish(chunk([1]), []) }?.code == .invalidName)
+      #expect(try await transport.fetch(first) == payload)
+      #expect(try await transport.fetch(chunk([4])) == [4])
+      #expect(try await transport.fetch(capsule) == [6])
+      try await transport.remove(first)
+      try await transport.remove(first)
+      try await transport.remove(capsule)
+      #expect(await failure { try await transport.fetch(first) }?.code == .notFound)
+      #expect(try await transport.fetch(capsule) == nil)
+      #expect(await failure { try await transport.publish(first, [1]) }?.code == .invalidName)
+      #expect(await failure { try await transport.publish(chunk([1]), []) }?.code == .invalidName)
     }
   }
 }

@@ -90,43 +90,43 @@ struct RelayNewsTests {
     return RelayHeader(of: RelayPut(name: name.bytes, blob: [1]), at: position)
   }
 
-  private func listed() throws -> [UInt64] {
-    let listing = try transport.list(zoneTag: zone)
+  private func listed() async throws -> [UInt64] {
+    let listing = try await transport.list(zoneTag: zone)
     #expect(listing.problems.isEmpty)
     return listing.segments.map(\.first)
   }
 
   @Test("What is told is taken for the log's end without a listing; pages are followed to the end")
-  func told() throws {
+  func told() async throws {
     line.log = (1...5).map { header($0) }
-    #expect(try listed() == [1, 2, 3, 4, 5] && line.listings == 3)
+    #expect(try await listed() == [1, 2, 3, 4, 5] && line.listings == 3)
     line.told = [header(6), header(7)]
-    #expect(try listed() == [1, 2, 3, 4, 5, 6, 7] && line.listings == 3)
+    #expect(try await listed() == [1, 2, 3, 4, 5, 6, 7] && line.listings == 3)
     line.told = []
-    #expect(try listed().count == 7 && line.listings == 3)
+    #expect(try await listed().count == 7 && line.listings == 3)
     line.told = nil
     line.log += [header(6), header(7)]
-    #expect(try listed().count == 7 && line.listings == 4)
+    #expect(try await listed().count == 7 && line.listings == 4)
   }
 
   @Test("What does not follow is nothing, and the log is listed")
-  func gap() throws {
+  func gap() async throws {
     line.log = [header(1)]
-    #expect(try listed() == [1])
+    #expect(try await listed() == [1])
     line.log.append(header(2))
     line.told = [header(3)]
-    #expect(try listed() == [1, 2] && line.listings == 2)
+    #expect(try await listed() == [1, 2] && line.listings == 2)
   }
 
   @Test("What was told and is not in the log is noticed at the next listing")
-  func lie() throws {
+  func lie() async throws {
     line.log = [header(1)]
-    #expect(try listed() == [1])
+    #expect(try await listed() == [1])
     line.told = [header(9)].map { RelayHeader(of: RelayPut(name: $0.name, blob: [1]), at: 2) }
-    #expect(try listed() == [1, 9])
+    #expect(try await listed() == [1, 9])
     line.told = nil
     line.log += [header(2), header(3)]
-    let listing = try transport.list(zoneTag: zone)
+    let listing = try await transport.list(zoneTag: zone)
     #expect(listing.problems.count == 1 && listing.segments.map(\.first) == [1, 2, 3])
   }
 }

@@ -74,33 +74,33 @@ struct RelayRemovalTests {
   }
 
   @Test("They are asked for once, many at a time, and by no later program either")
-  func refused() throws {
+  func refused() async throws {
     line.own = [RelayName.segment(names(3..<4)[0]).bytes]
-    try transport().remove(names(0..<RelayLimits.maximumBatchItems + 1))
+    try await transport().remove(names(0..<RelayLimits.maximumBatchItems + 1))
     #expect(line.batches == [RelayLimits.maximumBatchItems, 1])
     // What went is asked for again where it comes back, and what is new is asked for.
     line.batches = []
-    try transport().remove(names(0..<RelayLimits.maximumBatchItems + 3))
+    try await transport().remove(names(0..<RelayLimits.maximumBatchItems + 3))
     #expect(line.batches == [3])
     line.batches = []
-    try transport().remove(names(0..<3))
+    try await transport().remove(names(0..<3))
     #expect(line.batches == [])
     // Once this device manages the mailbox, nothing of that counts.
     line.rank = .manager
-    try transport().remove(names(0..<3))
+    try await transport().remove(names(0..<3))
     #expect(line.batches == [3])
   }
 
   @Test("So many are remembered, and of more those that were refused last")
-  func bounds() throws {
+  func bounds() async throws {
     let most = RelayTransport.maximumRefusedRemovals
-    try transport().remove(names(0..<most))
+    try await transport().remove(names(0..<most))
     #expect(try transport().refusedRemovals(in: zone).count == most)
-    try transport().remove(names(most..<most + 1))
+    try await transport().remove(names(most..<most + 1))
     let known = try transport().refusedRemovals(in: zone)
     #expect(known.count == most && !known.contains(names(0..<1)[0].digest))
     line.batches = []
-    try transport().remove(names(1..<most + 1))
+    try await transport().remove(names(1..<most + 1))
     #expect(line.batches == [])
   }
 }

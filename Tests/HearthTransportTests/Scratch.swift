@@ -126,3 +126,13 @@ func failure<Value>(_ call: () throws -> Value) -> TransportError? {
     return error as? TransportError
   }
 }
+
+/// The same of a call that may wait.
+func failure<Value>(_ call: () async throws -> Value) async -> TransportError? {
+  do {
+    _ = try await call()
+    return nil
+  } catch {
+    return error as? TransportError
+  }
+}

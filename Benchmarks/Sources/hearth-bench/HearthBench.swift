@@ -20,6 +20,7 @@ enum HearthBench {
            hearth-bench verify N M FILE
            hearth-bench household CHORES|family FOLDER
            hearth-bench cli HEARTH [--runs RUNS] [--chores CHORES] [--dir FOLDER]
+           hearth-bench waits HEARTH HEARTH_RELAY [--runs RUNS] [--dir FOLDER]
     """
 
   private static func run(_ arguments: [String]) async throws {
@@ -46,6 +47,13 @@ enum HearthBench {
       try await CommandBudgets(
         program: arguments[1], runs: numbers["--runs", default: 1],
         chores: numbers["--chores", default: 1], root: root
+      ).run()
+    case "waits":
+      guard arguments.count >= 3 else { throw BenchError(usage) }
+      let (numbers, root) = try options(arguments.dropFirst(3), defaults: ["--runs": 100])
+      try await WaitBudgets(
+        program: arguments[1], relayProgram: arguments[2], runs: numbers["--runs", default: 1],
+        root: root
       ).run()
     default:
       guard arguments.count == 2 else { throw BenchError(usage) }

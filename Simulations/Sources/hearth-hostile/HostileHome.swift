@@ -108,7 +108,7 @@ extension FolderDeed {
     var member = try home.member(options)
     let files = try files(by: &member, at: home)
     let transport = FolderTransport(path: folder, digest: { segmentDigest($0) })
-    try transport.publish(files.map { ($0.name, $0.bytes) })
+    for file in files { try transport.publish(file.name, file.bytes) }
     print(#"{"files":\#(files.count),"bytes":\#(files.reduce(0) { $0 + $1.bytes.count })}"#)
   }
 }

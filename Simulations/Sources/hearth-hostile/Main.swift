@@ -1,7 +1,7 @@
 import ArgumentParser
 
 @main
-struct Main: ParsableCommand {
+struct Main: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "hearth-hostile",
     abstract: "Write into a household what no honest program writes, under a node's valid keys.",

@@ -7,6 +7,7 @@ import HearthStore
 import HearthSync
 import HearthTransport
 import HostileMember
+import InlineExecution
 
 /// Remembers nothing.
 private struct Forgetful: RelayMemory {
@@ -48,13 +49,14 @@ private struct RelayWay {
   }
 
   /// The names of everything in a mailbox.
-  func names(in access: MailboxAccess) throws -> [[UInt8]] {
-    try relay.open(access)
+  func names(in access: MailboxAccess) async throws -> [[UInt8]] {
+    try await relay.open(access)
     var found: Set<[UInt8]> = []
     var after: UInt64 = 0
     while true {
       let question = RelayQuestion.list(after: after, limit: RelayLimits.maximumBatchItems)
-      guard case .reply(.listing(let page)) = try relay.link.ask(access.mailbox, question) else {
+      let answer = try await relay.link.ask(access.mailbox, question)
+      guard case .reply(.listing(let page)) = answer else {
         throw HostileError("the relay answers something else than a listing")
       }
       for header in page.headers where header.isLive { found.insert(header.name) }
@@ -65,25 +67,25 @@ private struct RelayWay {
   }
 
   /// Takes everything out of a mailbox; gives how much that was.
-  func empty(_ access: MailboxAccess) throws -> Int {
-    let names = try names(in: access)
+  func empty(_ access: MailboxAccess) async throws -> Int {
+    let names = try await names(in: access)
     for start in stride(from: 0, to: names.count, by: RelayLimits.maximumBatchItems) {
       let some = Array(names[start..<min(names.count, start + RelayLimits.maximumBatchItems)])
-      _ = try relay.link.ask(access.mailbox, .remove(some))
+      _ = try await relay.link.ask(access.mailbox, .remove(some))
     }
     return names.count
   }
 }
 
 /// `hearth-hostile seize`.
-struct Seize: ParsableCommand {
+struct Seize: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Empty the household's mailboxes at a relay and lock everybody out of them.",
     discussion: "Each mailbox is tried as whatever the device still is there.")
   @OptionGroup var options: HomeOptions
   @Option(help: "The relay's address.") var relay: String
 
-  func run() throws {
+  func run() async throws {
     let way = try RelayWay(options, relay)
     var (emptied, seized) = (0, 0)
     var refusals: [String] = []
@@ -92,10 +94,10 @@ struct Seize: ParsableCommand {
       // Whoever may make a mailbox tries to open one that is there as its manager.
       access.mayCreate = true
       do {
-        emptied += try way.empty(access)
+        emptied += try await way.empty(access)
         access.keys.insert(try way.foreignKey(), at: 0)
         way.relay.directory.zones[zone.tag] = access
-        try way.relay.rotate(zoneTag: zone.tag)
+        try await way.relay.rotate(zoneTag: zone.tag)
         seized += 1
       } catch {
         refusals.append("\(zone.kind): \(error)")
@@ -107,7 +109,7 @@ struct Seize: ParsableCommand {
 }
 
 /// `hearth-hostile evict`.
-struct Evict: ParsableCommand {
+struct Evict: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Push out what is left at a relay for devices that were away.")
   @OptionGroup var options: HomeOptions
@@ -116,20 +118,20 @@ struct Evict: ParsableCommand {
   @Flag(help: "Empty the doors behind the keys that are known, instead of making others.")
   var empty = false
 
-  func run() throws {
+  func run() async throws {
     let way = try RelayWay(options, relay)
     let control = try way.home.engine.controlZone(of: way.group)
     guard let access = way.relay.directory.zones[control.tag] else {
       throw HostileError("the household has no mailbox")
     }
-    try way.relay.open(access)
+    try await way.relay.open(access)
     let keys = empty ? access.keys : try (0..<doors).map { _ in try way.foreignKey() }
     var (done, removed) = (0, 0)
     var refusal: String?
     for key in keys {
       let door = MailboxAccess.door(of: control.tag, behind: key, mayCreate: !empty)
       do {
-        if empty { removed += try way.empty(door) } else { try way.relay.open(door) }
+        if empty { removed += try await way.empty(door) } else { try await way.relay.open(door) }
         done += 1
       } catch {
         refusal = "\(error)"

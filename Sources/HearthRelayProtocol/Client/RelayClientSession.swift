@@ -216,6 +216,9 @@ package struct RelayClientSession: Sendable {
     pump(now: now)
   }
 
+  /// Forgets a question: nobody waits for its answer any more.
+  package mutating func abandon(_ ticket: UInt64) { tasks[ticket] = nil }
+
   /// Ends the session; every question fails.
   package mutating func end(now: UInt64) {
     failAll(.unreachable("the connection was closed here"))

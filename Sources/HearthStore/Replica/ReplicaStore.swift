@@ -29,10 +29,13 @@ package final class ReplicaStore {
   /// The path of the database.
   package let path: String
 
+  /// The path of a replica that lives in memory, until it is closed.
+  package static let inMemoryPath = ":memory:"
+
   /// Opens or creates a replica.
   ///
   /// - Parameters:
-  ///   - path: the database file; its folder must exist.
+  ///   - path: the database file, whose folder must exist; or `inMemoryPath`.
   ///   - schema: the record types of the program.
   ///   - projections: the derived tables to maintain.
   ///   - vfs: the name of a VFS registered with SQLite that contains the file; nil for the
@@ -68,6 +71,9 @@ package final class ReplicaStore {
       throw ReplicaStore.opened(error, path: path)
     }
   }
+
+  /// Whether another connection has written since this one was opened.
+  package var wasChangedElsewhere: Bool { get throws { try connection.wasChangedElsewhere() } }
 
   /// Closes the database; no other call may follow.
   package func close() throws {
@@ -105,7 +111,7 @@ package final class ReplicaStore {
         try Int.fetchOne(database, sql: "PRAGMA synchronous") == 3
           && String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal"
       }
-      guard isSafe || Mutant.neverSyncs.isActive else {
+      guard isSafe || path == inMemoryPath || Mutant.neverSyncs.isActive else {
         throw StoreError(.io, "the database at \(path) cannot be opened for durable writing")
       }
       try ReplicaStore.takeOverLog(of: queue)

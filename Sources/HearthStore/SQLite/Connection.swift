@@ -15,6 +15,8 @@ final class Connection {
   private var isTransacting = false
   /// The error of a savepoint that could not be undone: the transaction must not be committed.
   private var failure: (any Error)?
+  /// SQLite's number of the database as other connections had left it at the beginning.
+  private var firstVersion: Int64 = 0
 
   init(queue: DatabaseQueue) throws {
     self.queue = queue
@@ -26,6 +28,19 @@ final class Connection {
     // GRDB makes every compiled statement report which columns it reads, for observers that this
     // store does not have: half the time of compiling. Removing the hook expires no statement.
     sqlite3_set_authorizer(found, nil, nil)
+    firstVersion = try version()
+  }
+
+  /// Whether another connection has written since this one was opened.
+  func wasChangedElsewhere() throws -> Bool { try version() != firstVersion }
+
+  private func version() throws -> Int64 {
+    try run { _ in
+      let statement = try statement("PRAGMA data_version").reset()
+      let version = try statement.step() ? statement.int(0) : 0
+      statement.reset()
+      return version
+    }
   }
 
   /// Finalises every statement, then closes.

@@ -161,6 +161,11 @@ extension Engine {
     self = draft
   }
 
+  /// Takes of an answer what opens the members' log, and believes nothing of it yet.
+  package mutating func takeControl(of answer: JoinAnswer) throws {
+    try take(.control, of: answer)
+  }
+
   private mutating func take(_ kind: ZoneKind, of answer: JoinAnswer) throws {
     let grants = answer.capsule.zones.filter { $0.kind == kind }
     guard kind != .control || grants.count == 1 else {

@@ -44,8 +44,10 @@ package struct TransportListing: Sendable {
 
 /// The port through which a node moves opaque bytes.
 ///
-/// A transport stores bytes under a name and can list the names. It need not be ordered, complete
-/// or honest: the engine verifies everything that matters.
+/// A transport keeps what it is given under its name and can list it. It need not be ordered,
+/// complete or honest: everything that matters is verified by the engine. Its functions may wait
+/// for a disk or a network. They end by themselves: each has a deadline of its own, and a cancelled
+/// task ends it early.
 package protocol Transport {
   /// Whether stored bytes are exposed to failing disks and other programs without detection.
   var canDecay: Bool { get }
@@ -54,45 +56,45 @@ package protocol Transport {
   /// Where a person finds a segment, such as a path below the folder.
   func place(of name: SegmentName) -> String
   /// Lists the contents of the transport for a zone.
-  func list(zoneTag: Identifier) throws -> TransportListing
+  func list(zoneTag: Identifier) async throws -> TransportListing
   /// Lists the contents of the transport for a zone, with the authors of the given tags first.
   ///
   /// The order matters if the transport has more authors than it can list.
-  func list(zoneTag: Identifier, preferring tags: Set<Identifier>) throws -> TransportListing
+  func list(zoneTag: Identifier, preferring tags: Set<Identifier>) async throws -> TransportListing
   /// Reads a segment and verifies it against its name's digest.
-  func fetch(_ name: SegmentName) throws -> [UInt8]
+  func fetch(_ name: SegmentName) async throws -> [UInt8]
   /// Stores a segment durably; storing the same segment again has no effect.
-  func publish(_ name: SegmentName, _ bytes: [UInt8]) throws
+  func publish(_ name: SegmentName, _ bytes: [UInt8]) async throws
   /// Removes a segment that larger ones have replaced; it need not exist.
-  func remove(_ name: SegmentName) throws
+  func remove(_ name: SegmentName) async throws
   /// Removes several such segments, in few round trips if the transport can.
-  func remove(_ names: [SegmentName]) throws
+  func remove(_ names: [SegmentName]) async throws
   /// Reads an invitation bundle or chunk; nil if there is none.
-  func fetch(_ name: BlobName) throws -> [UInt8]?
+  func fetch(_ name: BlobName) async throws -> [UInt8]?
   /// Stores an invitation bundle or chunk durably and replaces one with the same name.
-  func publish(_ name: BlobName, _ bytes: [UInt8]) throws
+  func publish(_ name: BlobName, _ bytes: [UInt8]) async throws
   /// Removes an invitation bundle or chunk; it need not exist.
-  func remove(_ name: BlobName) throws
+  func remove(_ name: BlobName) async throws
   /// Names the segments that will be fetched next, in order, so that a remote transport can
   /// prefetch several at once.
   ///
   /// The call is only a hint.
   func expect(_ names: [SegmentName])
   /// Stores several segments durably, in few round trips if the transport can.
-  func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) throws
+  func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) async throws
 }
 
 extension Transport {
   /// Lists everything without preference, for a transport that can list every author.
   package func list(
     zoneTag: Identifier, preferring tags: Set<Identifier>
-  ) throws -> TransportListing {
-    try list(zoneTag: zoneTag)
+  ) async throws -> TransportListing {
+    try await list(zoneTag: zoneTag)
   }
 
   /// Lists the contents of the transport for a zone, with the known devices first.
-  package func list(of zone: ZoneState) throws -> TransportListing {
-    try list(zoneTag: zone.tag, preferring: Set(zone.deviceByTag.keys))
+  package func list(of zone: ZoneState) async throws -> TransportListing {
+    try await list(zoneTag: zone.tag, preferring: Set(zone.deviceByTag.keys))
   }
 
   package var canDecay: Bool { false }
@@ -101,11 +103,11 @@ extension Transport {
 
   package func expect(_ names: [SegmentName]) {}
 
-  package func remove(_ names: [SegmentName]) throws {
-    for name in names { try remove(name) }
+  package func remove(_ names: [SegmentName]) async throws {
+    for name in names { try await remove(name) }
   }
 
-  package func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) throws {
-    for segment in segments { try publish(segment.name, segment.bytes) }
+  package func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) async throws {
+    for segment in segments { try await publish(segment.name, segment.bytes) }
   }
 }

@@ -65,8 +65,8 @@ extension ReplicaTurns {
   /// - Throws: a transport's error that is not of the capsule; `tooLarge` for hundreds of groups.
   package func recoveryCapsuleState(
     of owner: CapsuleOwner, on transport: some Transport
-  ) throws -> RecoveryCapsuleState {
-    let file = try capsuleFile(of: owner, on: transport)
+  ) async throws -> RecoveryCapsuleState {
+    let file = try await capsuleFile(of: owner, on: transport)
     return try turn { try $0.recoveryCapsule(of: owner, beside: file, isWanted: false).state }
   }
 
@@ -77,20 +77,20 @@ extension ReplicaTurns {
   @discardableResult
   package func giveRecoveryCapsule(
     of owner: CapsuleOwner, to transport: some Transport
-  ) throws -> RecoveryCapsuleState {
-    let file = try capsuleFile(of: owner, on: transport)
+  ) async throws -> RecoveryCapsuleState {
+    let file = try await capsuleFile(of: owner, on: transport)
     let (state, sealed) = try turn {
       try $0.recoveryCapsule(of: owner, beside: file, isWanted: true)
     }
-    if let sealed { try transport.publish(owner.place, sealed) }
+    if let sealed { try await transport.publish(owner.place, sealed) }
     return state
   }
 
   private func capsuleFile(
     of owner: CapsuleOwner, on transport: some Transport
-  ) throws -> CapsuleFile {
+  ) async throws -> CapsuleFile {
     do {
-      return try transport.fetch(owner.place).map { .bytes($0) } ?? .none
+      return try await transport.fetch(owner.place).map { .bytes($0) } ?? .none
     } catch let error as TransportError where error.isOfFile {
       return .unusable
     }

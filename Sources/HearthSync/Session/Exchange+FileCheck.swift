@@ -13,7 +13,7 @@ extension Exchange {
   /// - Returns: the listing without what is damaged and was not put right.
   mutating func upkeep(
     of id: ZoneID, holding listing: TransportListing, _ check: FileCheck
-  ) throws -> TransportListing {
+  ) async throws -> TransportListing {
     guard transport.canDecay, !Mutant.leavesDamage.isActive else { return listing }
     var segments: Set<SegmentName> = []
     var chunks: Set<BlobName> = []
@@ -24,15 +24,15 @@ extension Exchange {
       let name = place < listing.segments.count ? listing.segments[place] : nil
       do {
         if let name {
-          bytes += try transport.fetch(name).count
+          bytes += try await transport.fetch(name).count
         } else {
           let chunk = listing.snapshots[place - listing.segments.count]
-          bytes += try transport.fetch(chunk)?.count ?? 0
+          bytes += try await transport.fetch(chunk)?.count ?? 0
         }
       } catch let error as TransportError where error.isDamage {
         Probe.fileDecayed.hit()
         if let name {
-          if try isSeenTo(name, of: id) { continue }
+          if try await isSeenTo(name, of: id) { continue }
           segments.insert(name)
         } else {
           chunks.insert(listing.snapshots[place - listing.segments.count])
@@ -61,12 +61,12 @@ extension Exchange {
   ///
   /// A link in the place of a file is replaced by the file when it is given again, so it would be
   /// told as if something were missing still.
-  mutating func settle(_ listings: [ZoneID: TransportListing]) throws {
+  mutating func settle(_ listings: [ZoneID: TransportListing]) async throws {
     let before = Set(listings.values.flatMap(\.problems).filter { !$0.isSetBack })
     var after: Set<TransportProblem> = []
     if !before.isEmpty {
       for id in listings.keys.sorted() {
-        after.formUnion(try transport.list(of: try turn { try $0.zone(id) }).problems)
+        await after.formUnion(try transport.list(of: try turn { try $0.zone(id) }).problems)
       }
     }
     report.settle(before.subtracting(after))
@@ -75,12 +75,12 @@ extension Exchange {
   /// Writes a segment's bytes over a file that should hold them.
   ///
   /// - Returns: whether they are here, and so nothing else can be done about it in this round.
-  private mutating func isSeenTo(_ name: SegmentName, of id: ZoneID) throws -> Bool {
+  private mutating func isSeenTo(_ name: SegmentName, of id: ZoneID) async throws -> Bool {
     guard let right = try turn({ try $0.store.bytes(of: name.digest, in: id) }) else {
       return false
     }
     do {
-      try transport.publish(name, right)
+      try await transport.publish(name, right)
       report.mended(transport.place(of: name))
       Probe.fileRestored.hit()
     } catch let error as TransportError {
@@ -95,19 +95,19 @@ extension Exchange {
 extension Transport {
   /// What of a zone's files on a transport cannot be used: what is damaged, and what is no file of
   /// ours under a name of ours; reads them all and changes nothing.
-  package func damage(of zone: ZoneState) throws -> [TransportProblem] {
+  package func damage(of zone: ZoneState) async throws -> [TransportProblem] {
     guard canDecay else { return [] }
-    let listing = try list(of: zone)
+    let listing = try await list(of: zone)
     var found = listing.problems.filter(\.hidesData)
-    func look(_ read: () throws -> Void) throws {
+    func look(_ read: () async throws -> Void) async throws {
       do {
-        try read()
+        try await read()
       } catch let error as TransportError {
         if error.code != .notFound { found.append(error.problem(hidesData: true)) }
       }
     }
-    for name in listing.segments { try look { _ = try fetch(name) } }
-    for name in listing.snapshots { try look { _ = try fetch(name) } }
+    for name in listing.segments { try await look { _ = try await fetch(name) } }
+    for name in listing.snapshots { try await look { _ = try await fetch(name) } }
     return found
   }
 }

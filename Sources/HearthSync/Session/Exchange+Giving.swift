@@ -11,36 +11,36 @@ extension Exchange {
   /// - Parameter isAlone: whether no other copy of this node was noticed in this round.
   mutating func push(
     _ id: ZoneID, holding listing: TransportListing, isAlone: Bool
-  ) throws {
+  ) async throws {
     let stored = try turn { engine in
       _ = try engine.compact(id)
       return try engine.store.segments(of: id)
     }
-    let publications = try publications(of: id, holding: listing, stored: stored)
+    let publications = try await publications(of: id, holding: listing, stored: stored)
     var held = listing
     held.segments += publications.map(\.name)
     if Mutant.removesBeforeMerged.isActive, isAlone {
-      try tidy(id, holding: held, stored: stored)
+      try await tidy(id, holding: held, stored: stored)
     }
-    try give(publications, of: id)
-    try giveEvidence(of: id, holding: held)
+    try await give(publications, of: id)
+    try await giveEvidence(of: id, holding: held)
     try turn { try $0.noteGiven(of: id) }
-    try giveSnapshots(of: id, holding: held, stored: stored)
+    try await giveSnapshots(of: id, holding: held, stored: stored)
     // Another copy of this node may hold what this one lacks: in such a round nothing goes.
     guard isAlone else { return }
-    try tidy(id, holding: held, stored: stored)
+    try await tidy(id, holding: held, stored: stored)
   }
 
   /// Gives stored segments to the transport, a bounded number of bytes at a time.
   private mutating func give(
     _ segments: [(segment: StoredSegment, name: SegmentName)], of id: ZoneID
-  ) throws {
+  ) async throws {
     var rest = segments[...]
     while !rest.isEmpty {
       let (batch, count) = try turn { try $0.batch(rest, of: id, atMost: Exchange.givenBytes) }
       rest = rest.dropFirst(count)
       guard !batch.isEmpty else { continue }
-      try transport.publish(batch)
+      try await transport.publish(batch)
       report.published += batch.count
       report.publishedBytes += batch.reduce(0) { $0 + $1.bytes.count }
       if Mutant.forgetsPublished.isActive {
@@ -58,10 +58,11 @@ extension Exchange {
   /// Whoever made a false claim may have sent it to a few alone. All must come to hold it: it is
   /// part of what a zone's digest stands for, and who lacks it waits for what rests on the log's
   /// end.
-  private mutating func giveEvidence(of id: ZoneID, holding listing: TransportListing) throws {
+  private mutating func giveEvidence(of id: ZoneID, holding listing: TransportListing) async throws
+  {
     let listed = Set(listing.segments.map(\.digest))
     for (name, bytes) in try turn({ try $0.evidence(of: id, except: listed) }) {
-      try transport.publish(name, bytes)
+      try await transport.publish(name, bytes)
       Probe.evidencePassedOn.hit()
       report.published += 1
       report.publishedBytes += bytes.count
@@ -75,24 +76,24 @@ extension Exchange {
   /// others goes, no snapshot, and nothing is taken away: those who belong to the group see to
   /// that. A relay gives and takes nothing any more once it has heard of the removal; then there is
   /// no listing.
-  mutating func giveLeft(of id: ZoneID, holding listing: TransportListing) throws {
-    try give(try turn { try $0.ownPublications(of: id, to: listing) }, of: id)
+  mutating func giveLeft(of id: ZoneID, holding listing: TransportListing) async throws {
+    try await give(try turn { try $0.ownPublications(of: id, to: listing) }, of: id)
     try turn { try $0.noteGiven(of: id) }
   }
 
   /// Takes away the files that larger ones, which are there as well, have replaced.
   private mutating func tidy(
     _ id: ZoneID, holding listing: TransportListing, stored: [StoredSegment]
-  ) throws {
+  ) async throws {
     let keepsAuthorsApart = transport.keepsAuthorsApart
     let (known, unknown) = try turn { engine in
       try engine.superseded(
         on: listing, of: id, stored: stored, keepsAuthorsApart: keepsAuthorsApart)
     }
-    let dropped = known + (try examine(unknown, of: id, stored: stored, listing))
+    let dropped = known + (try await examine(unknown, of: id, stored: stored, listing))
     guard !dropped.isEmpty else { return }
     Probe.supersededDropped.hit()
-    try transport.remove(dropped)
+    try await transport.remove(dropped)
   }
 }
 

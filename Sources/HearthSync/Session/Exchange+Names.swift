@@ -12,11 +12,11 @@ extension Exchange {
   /// - Returns: as ``SyncPlan/publications(to:stored:trusted:of:by:)``.
   mutating func publications(
     of id: ZoneID, holding listing: TransportListing, stored: [StoredSegment]
-  ) throws -> [(segment: StoredSegment, name: SegmentName)] {
+  ) async throws -> [(segment: StoredSegment, name: SegmentName)] {
     let (missing, suspects) = try turn {
       try $0.publications(of: id, to: listing, stored: stored)
     }
-    let right = try examine(suspects, of: id, stored: stored, listing)
+    let right = try await examine(suspects, of: id, stored: stored, listing)
     guard !right.isEmpty else { return missing }
     return try turn {
       try $0.publications(of: id, to: listing, stored: stored, right: right).missing
@@ -28,7 +28,7 @@ extension Exchange {
   /// - Returns: those whose changes are the ones that are here, as far as can be told.
   mutating func examine(
     _ names: [SegmentName], of id: ZoneID, stored: [StoredSegment], _ listing: TransportListing
-  ) throws -> [SegmentName] {
+  ) async throws -> [SegmentName] {
     guard !names.isEmpty else { return [] }
     var verdicts = try turn { try $0.verdicts(of: id) }
     var right: [SegmentName] = []
@@ -41,7 +41,7 @@ extension Exchange {
       }
       guard examined < Replicas.examinedFiles else { continue }
       examined += 1
-      guard let (_, verdict) = try lookInto(name, of: id, stored: stored) else { continue }
+      guard let (_, verdict) = try await lookInto(name, of: id, stored: stored) else { continue }
       verdicts[key] = verdict
       if verdict.isBelieved { right.append(name) }
     }
@@ -53,14 +53,14 @@ extension Exchange {
   ///
   /// Without this, who has received one of two changes under one number would never fetch the
   /// other, and would differ for ever from who received that one.
-  mutating func examineTwins(in id: ZoneID, holding listing: TransportListing) throws {
+  mutating func examineTwins(in id: ZoneID, holding listing: TransportListing) async throws {
     if Mutant.neverLooksForTwins.isActive { return }
     let (stored, candidates) = try turn { engine in
       let stored = try engine.store.segments(of: id)
       return (stored, try engine.equivocationCandidates(in: id, listing, stored: stored))
     }
     guard !candidates.isEmpty else { return }
-    let found = try contradictions(among: candidates, of: id, stored: stored, listing)
+    let found = try await contradictions(among: candidates, of: id, stored: stored, listing)
     guard !found.isEmpty else { return }
     let now = nowMilliseconds
     // Receiving tells a fork from rubbish, proves it to the others, and keeps the evidence.
@@ -73,14 +73,16 @@ extension Exchange {
   private mutating func contradictions(
     among candidates: [SegmentName], of id: ZoneID, stored: [StoredSegment],
     _ listing: TransportListing
-  ) throws -> [[UInt8]] {
+  ) async throws -> [[UInt8]] {
     var verdicts = try turn { try $0.verdicts(of: id) }
     var found: [TagAuthor: [UInt8]] = [:]
     var examined = 0
     for name in candidates
     where found[name.author] == nil && examined < Exchange.examinedCandidates {
       examined += 1
-      guard let (bytes, verdict) = try lookInto(name, of: id, stored: stored) else { continue }
+      guard let (bytes, verdict) = try await lookInto(name, of: id, stored: stored) else {
+        continue
+      }
       verdicts[NameVerdicts.key(of: name)] = verdict
       if verdict == .wrong { found[name.author] = bytes }
     }
@@ -92,8 +94,8 @@ extension Exchange {
   /// file cannot be read.
   private mutating func lookInto(
     _ name: SegmentName, of id: ZoneID, stored: [StoredSegment]
-  ) throws -> (bytes: [UInt8], verdict: NameVerdict)? {
-    guard let bytes = try? transport.fetch(name) else { return nil }
+  ) async throws -> (bytes: [UInt8], verdict: NameVerdict)? {
+    guard let bytes = try? await transport.fetch(name) else { return nil }
     report.receivedBytes += bytes.count
     let verdict = try turn { try $0.verdict(on: bytes, under: name, of: id, stored: stored) }
     return verdict.map { (bytes, $0) }

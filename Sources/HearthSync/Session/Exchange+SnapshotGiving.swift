@@ -8,13 +8,13 @@ extension Exchange {
   /// zone began from where the transport has nothing instead.
   mutating func giveSnapshots(
     of id: ZoneID, holding listing: TransportListing, stored: [StoredSegment]
-  ) throws {
+  ) async throws {
     if let base = try turn({ try $0.baseToForward(of: id, to: listing) }) {
       Probe.snapshotForwarded.hit()
-      try publish(base)
+      try await publish(base)
     }
     guard try turn({ try $0.mayGiveSnapshot(of: id, stored: stored) }) else { return }
-    let known = try knownSnapshots(of: id, listing)
+    let known = try await knownSnapshots(of: id, listing)
     let made = try turn { engine in
       guard try engine.isSnapshotDue(of: id, known: known, listing, stored: stored) else {
         return NamedSnapshot?.none
@@ -23,16 +23,16 @@ extension Exchange {
       return try engine.beginSnapshot(of: id)
     }
     guard let made else { return }
-    try publish(made)
+    try await publish(made)
     let dropped = try turn { try $0.finish(made, of: id, listing) }
     guard !dropped.isEmpty else { return }
     Probe.snapshotReplaced.hit()
-    for name in dropped { try transport.remove(name) }
+    for name in dropped { try await transport.remove(name) }
   }
 
-  private mutating func publish(_ snapshot: NamedSnapshot) throws {
+  private mutating func publish(_ snapshot: NamedSnapshot) async throws {
     for (name, chunk) in snapshot.chunks {
-      try transport.publish(name, chunk)
+      try await transport.publish(name, chunk)
       report.publishedBytes += chunk.count
     }
     report.publishedSnapshots += 1

@@ -9,13 +9,14 @@ extension Exchange {
   ///
   /// One that is not is named in the report, and the next one is tried; without any, the changes
   /// are taken one by one.
-  mutating func begin(_ id: ZoneID, holding listing: TransportListing) throws {
+  mutating func begin(_ id: ZoneID, holding listing: TransportListing) async throws {
     guard !listing.snapshots.isEmpty, try turn({ try $0.mayBegin(id) }) else { return }
-    let candidates = try candidates(for: id, listing)
+    let candidates = try await candidates(for: id, listing)
     let words = candidates.map(\.word)
     for candidate in candidates {
       do {
-        if case .refused(let problem) = try begin(id, from: candidate, among: words, listing) {
+        if case .refused(let problem) = try await begin(id, from: candidate, among: words, listing)
+        {
           if let problem { report.problems.append(problem) }
           continue
         }
@@ -36,13 +37,13 @@ extension Exchange {
   private mutating func begin(
     _ id: ZoneID, from candidate: SnapshotCandidate, among words: [SnapshotWord],
     _ listing: TransportListing
-  ) throws -> SnapshotBelief {
+  ) async throws -> SnapshotBelief {
     let belief = try turn {
       try $0.belief(in: candidate.snapshot, candidate.word, among: words, of: id, listing)
     }
     if case .refused = belief { return belief }
     var chunks = [candidate.first]
-    for name in candidate.snapshot.chunks.dropFirst() { chunks.append(try fetch(name)) }
+    for name in candidate.snapshot.chunks.dropFirst() { chunks.append(try await fetch(name)) }
     let now = nowMilliseconds
     return try turn { [chunks] in
       try $0.begin(
@@ -53,7 +54,7 @@ extension Exchange {
   /// The snapshots that may be used, the one that covers most first.
   private mutating func candidates(
     for id: ZoneID, _ listing: TransportListing
-  ) throws -> [SnapshotCandidate] {
+  ) async throws -> [SnapshotCandidate] {
     let (complete, incomplete) = SnapshotPlan.sorted(listing.snapshots)
     for group in incomplete.prefix(SnapshotPlan.consideredSnapshots) {
       Probe.snapshotIncomplete.hit()
@@ -65,7 +66,7 @@ extension Exchange {
     for snapshot in ordered.prefix(SnapshotPlan.fetchedSnapshots)
     where candidates.count < SnapshotPlan.consideredSnapshots {
       do {
-        let first = try fetch(snapshot.chunks[0])
+        let first = try await fetch(snapshot.chunks[0])
         if let candidate = try turn({ try $0.candidate(snapshot, first, of: id, listing) }) {
           candidates.append(candidate)
         }
@@ -81,8 +82,8 @@ extension Exchange {
     }
   }
 
-  private mutating func fetch(_ name: BlobName) throws -> [UInt8] {
-    guard let bytes = try transport.fetch(name) else {
+  private mutating func fetch(_ name: BlobName) async throws -> [UInt8] {
+    guard let bytes = try await transport.fetch(name) else {
       throw SyncError(.notFound, "chunk \(name.index + 1) of \(name.count) is missing")
     }
     report.receivedBytes += bytes.count
@@ -99,11 +100,11 @@ extension Exchange {
   @discardableResult
   mutating func goOn(
     _ id: ZoneID, holding listing: TransportListing, isOutdated: Bool
-  ) throws -> Bool {
+  ) async throws -> Bool {
     guard !listing.snapshots.isEmpty,
       let need = try turn({ try $0.snapshotNeed(of: id, isOutdated: isOutdated) })
     else { return false }
-    let known = try knownSnapshots(of: id, listing)
+    let known = try await knownSnapshots(of: id, listing)
     let (later, tried) = try turn { engine in
       (
         try engine.laterSnapshots(of: id, need, among: known, listing),
@@ -113,7 +114,9 @@ extension Exchange {
     let words = later.map(\.word)
     for (candidate, word) in later where !tried.contains(candidate.group) {
       do {
-        switch try goOn(id, from: candidate, word, among: words, isOutdated: isOutdated, listing) {
+        switch try await goOn(
+          id, from: candidate, word, among: words, isOutdated: isOutdated, listing)
+        {
         case .taken(let changes, let waiting):
           report.received += changes
           report.waiting = waiting
@@ -137,13 +140,13 @@ extension Exchange {
   private mutating func goOn(
     _ id: ZoneID, from candidate: SnapshotPlan.Complete, _ word: SnapshotWord,
     among words: [SnapshotWord], isOutdated: Bool, _ listing: TransportListing
-  ) throws -> Replicas.SnapshotOutcome {
+  ) async throws -> Replicas.SnapshotOutcome {
     let belief = try turn {
       try $0.belief(in: candidate, word, among: words, of: id, listing)
     }
     if case .refused(let problem) = belief { return .refused(problem) }
     var chunks: [[UInt8]] = []
-    for name in candidate.chunks { chunks.append(try fetch(name)) }
+    for name in candidate.chunks { chunks.append(try await fetch(name)) }
     let now = nowMilliseconds
     return try turn { [chunks] in
       try $0.goOn(
@@ -155,12 +158,12 @@ extension Exchange {
   /// The listing's snapshots, each looked into once in the life of this node.
   mutating func knownSnapshots(
     of id: ZoneID, _ listing: TransportListing
-  ) throws -> [KnownSnapshot] {
+  ) async throws -> [KnownSnapshot] {
     var look = try turn { try $0.snapshotLook(of: id, listing) }
     for snapshot in look.unknown where !look.isEnough {
       let first: [UInt8]
       do {
-        first = try fetch(snapshot.chunks[0])
+        first = try await fetch(snapshot.chunks[0])
       } catch {
         guard Replicas.isOfSnapshot(error) else { throw error }
         continue
@@ -174,9 +177,9 @@ extension Exchange {
 
   /// Attests what a zone holds here where a snapshot of somebody else's ends at the same point, and
   /// tells of one that says something else.
-  mutating func attest(_ id: ZoneID, holding listing: TransportListing) throws {
+  mutating func attest(_ id: ZoneID, holding listing: TransportListing) async throws {
     guard !listing.snapshots.isEmpty, try turn({ try $0.looksAtSnapshots(of: id) }) else { return }
-    let known = try knownSnapshots(of: id, listing)
+    let known = try await knownSnapshots(of: id, listing)
     let now = nowMilliseconds
     report.problems += try turn { try $0.attest(id, beside: known, nowMilliseconds: now) }
   }
@@ -188,7 +191,7 @@ extension Exchange {
   /// so.
   mutating func replaceBase(
     of id: ZoneID, contradictedBy author: Author?, holding listing: TransportListing
-  ) throws {
+  ) async throws {
     guard let attempt = try turn({ try $0.replacementAttempt(of: id, holding: listing) }) else {
       return try noteWrongBase(of: id, "nothing has come since that could take its place")
     }
@@ -207,7 +210,7 @@ extension Exchange {
         return
       } catch let error as LacksFiles {
         for name in error.names {
-          let bytes = try fetched(name)
+          let bytes = try await fetched(name)
           files[name] = .some(bytes)
           room -= bytes?.count ?? 0
           guard room >= 0 else {
@@ -225,9 +228,9 @@ extension Exchange {
   }
 
   /// A file's bytes; nil, and a problem reported, where it cannot be fetched.
-  private mutating func fetched(_ name: SegmentName) throws -> [UInt8]? {
+  private mutating func fetched(_ name: SegmentName) async throws -> [UInt8]? {
     do {
-      let bytes = try transport.fetch(name)
+      let bytes = try await transport.fetch(name)
       report.receivedBytes += bytes.count
       return bytes
     } catch let error as TransportError {

@@ -2,23 +2,20 @@ import HearthCRDT
 
 // What is new on a transport comes here.
 extension Exchange {
-  /// How many bytes are fetched before they are applied: bounds memory and what a cut loses.
-  private static var batchBytes: Int { 8 * 1024 * 1024 }
-
   /// Takes every segment of a listing that is new here.
-  mutating func takeAll(of id: ZoneID, holding listing: TransportListing) throws {
+  mutating func takeAll(of id: ZoneID, holding listing: TransportListing) async throws {
     let now = nowMilliseconds
     var taking = try turn { try $0.taking(of: id, from: listing) }
     var names = try turn { try $0.goOn(&taking, nowMilliseconds: now) }
     note(&taking)
     while !names.isEmpty {
-      try fetch(names, &taking)
+      try await fetch(names, &taking)
       names = try turn { try $0.goOn(&taking, nowMilliseconds: now) }
       note(&taking)
     }
   }
 
-  private mutating func fetch(_ names: [SegmentName], _ taking: inout Taking) throws {
+  private mutating func fetch(_ names: [SegmentName], _ taking: inout Taking) async throws {
     let zone = taking.zone
     let refused = try turn { engine in
       names.map { engine.refusals.reason(for: $0.digest, in: zone) }
@@ -34,7 +31,7 @@ extension Exchange {
         continue
       }
       do {
-        let bytes = try transport.fetch(name)
+        let bytes = try await transport.fetch(name)
         batch.append((name, bytes))
         batchBytes += bytes.count
         report.receivedBytes += bytes.count
@@ -43,7 +40,7 @@ extension Exchange {
         taking.fail(name)
         report.problems.append(error.problem(hidesData: true))
       }
-      if batchBytes >= Exchange.batchBytes {
+      if batchBytes >= turns.batchBytes {
         try receive(batch, &taking)
         (batch, batchBytes) = ([], 0)
       }
@@ -55,7 +52,9 @@ extension Exchange {
     _ batch: [(name: SegmentName, bytes: [UInt8])], _ taking: inout Taking
   ) throws {
     let now = nowMilliseconds
-    try turn { try $0.receive(batch, &taking, nowMilliseconds: now) }
+    try turns.turn(applying: batch.reduce(0) { $0 + $1.bytes.count }) {
+      try $0.receive(batch, &taking, nowMilliseconds: now)
+    }
     note(&taking)
   }
 

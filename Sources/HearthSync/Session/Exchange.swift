@@ -14,10 +14,10 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   let anchorFile: any AnchorFile
   let nowMilliseconds: UInt64
   /// What came of the round so far.
-  package internal(set) var report: TransportReport
+  package var report: TransportReport
   /// How many bytes of files are held at most to replace a snapshot.
   var replacementBytes = 256 * 1024 * 1024
-  private let turns: Turns
+  let turns: Turns
 
   /// - Parameters:
   ///   - transport: where to look and what to give to.
@@ -54,12 +54,12 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   package mutating func run(
     carrying carried: CarriedGroups = .everything, checking check: FileCheck = .some,
     isComplete: Bool = true
-  ) throws {
+  ) async throws {
     do {
       let life = try turn { $0.incarnation }
-      let listings = try pullAll(carried)
-      try decide(with: listings, isComplete: isComplete)
-      try giveAll(carried, holding: listings, check, life: life)
+      let listings = try await pullAll(carried)
+      try await decide(with: listings, isComplete: isComplete)
+      try await giveAll(carried, holding: listings, check, life: life)
     } catch let error as TransportError {
       Probe.roundFailed.hit()
       report.failure = "\(error)"
@@ -69,10 +69,10 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   /// Takes what is new and gives nothing.
   ///
   /// - Throws: `TransportError` where the transport cannot be read.
-  package mutating func take(carrying carried: CarriedGroups = .everything) throws {
+  package mutating func take(carrying carried: CarriedGroups = .everything) async throws {
     for zone in try turn({ $0.exchangedZones(carried) }) {
       do {
-        try pull(zone)
+        try await pull(zone)
       } catch let error as TransportError where error.code == .relayRefused {
         // The exchange that follows tells why.
         continue
@@ -81,11 +81,12 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   }
 
   /// Takes what is new of every zone; gives what the transport holds of those that it lets see.
-  private mutating func pullAll(_ carried: CarriedGroups) throws -> [ZoneID: TransportListing] {
+  private mutating func pullAll(_ carried: CarriedGroups) async throws -> [ZoneID: TransportListing]
+  {
     var listings: [ZoneID: TransportListing] = [:]
     for zone in try turn({ $0.exchangedZones(carried) }) {
       do {
-        listings[zone] = try pull(zone)
+        listings[zone] = try await pull(zone)
       } catch let error as TransportError where error.code == .relayRefused {
         // Of this zone alone; who belongs there no more knows why.
         if try turn({ $0.isMember(of: zone) }) { report.refused(error) }
@@ -98,12 +99,12 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   /// Does what the news call for, and seals what is to be given.
   private mutating func decide(
     with listings: [ZoneID: TransportListing], isComplete: Bool
-  ) throws {
+  ) async throws {
     let (now, anchorFile) = (nowMilliseconds, anchorFile)
     try turn { try $0.maintain(isComplete: isComplete, nowMilliseconds: now) }
     for zone in listings.keys.sorted() {
       guard let listing = listings[zone], try turn({ $0.isMember(of: zone) }) else { continue }
-      try attest(zone, holding: listing)
+      try await attest(zone, holding: listing)
       report.problems += try turn { engine in
         let problems = try engine.problemsWithBase(of: zone)
         try engine.compareState(of: zone, isComplete: isComplete, nowMilliseconds: now)
@@ -126,7 +127,7 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   private mutating func giveAll(
     _ carried: CarriedGroups, holding listings: [ZoneID: TransportListing], _ check: FileCheck,
     life: UInt64
-  ) throws {
+  ) async throws {
     let name = report.setting
     var held = transport.canDecay ? try turn { try $0.heldBefore(on: name) } : nil
     for zone in try turn({ $0.exchangedZones(carried) }) {
@@ -136,19 +137,19 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
         held = before
       }
       do {
-        let listing = try upkeep(of: zone, holding: found, check)
+        let listing = try await upkeep(of: zone, holding: found, check)
         let isAlone = try turn { $0.incarnation == life }
-        try push(zone, holding: listing, isAlone: isAlone)
+        try await push(zone, holding: listing, isAlone: isAlone)
       } catch let error as TransportError where error.code == .relayMailboxFull {
         // Of this zone alone: the others have mailboxes of their own.
         report.refused(error)
       }
     }
     if let held { try turn { try $0.keep(held, of: name) } }
-    if check == .all { try settle(listings) }
+    if check == .all { try await settle(listings) }
     for zone in try turn({ $0.exchangedZones(carried) }) {
       guard let listing = listings[zone], try turn({ $0.isFormer(of: zone) }) else { continue }
-      try giveLeft(of: zone, holding: listing)
+      try await giveLeft(of: zone, holding: listing)
     }
     let anchorFile = anchorFile
     if Mutant.anchorsLate.isActive { try turn { try Anchor.keepUp(anchorFile, with: $0) } }
@@ -160,15 +161,15 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   ///
   /// - Returns: what the transport holds of the zone.
   @discardableResult
-  package mutating func pull(_ id: ZoneID) throws -> TransportListing {
+  package mutating func pull(_ id: ZoneID) async throws -> TransportListing {
     let zone = try turn { try $0.zone(id) }
-    let listing = try transport.list(of: zone)
+    let listing = try await transport.list(of: zone)
     // What lies above the zones is in the listing of each.
     report.problems += listing.problems.filter { !report.problems.contains($0) }
-    try checkOwnLives(in: id, listing)
-    try begin(id, holding: listing)
+    try await checkOwnLives(in: id, listing)
+    try await begin(id, holding: listing)
     do {
-      try takeAll(of: id, holding: listing)
+      try await takeAll(of: id, holding: listing)
       if let author = try turn({ try $0.authorLessenedInBase(of: id) }) {
         throw SyncError(
           .snapshotContradicted,
@@ -179,16 +180,16 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
     } catch let error as SyncError where error.code == .snapshotContradicted {
       Probe.snapshotContradicted.hit()
       // Where nobody gives this device the keys of then, only a better snapshot helps.
-      if try goOn(id, holding: listing, isOutdated: true) {
-        try takeAll(of: id, holding: listing)
+      if try await goOn(id, holding: listing, isOutdated: true) {
+        try await takeAll(of: id, holding: listing)
       } else {
         report.problems.append(SnapshotPlan.problem(with: "the snapshot used before", error))
         let contradiction = error.cause as? BaseContradiction
-        try replaceBase(of: id, contradictedBy: contradiction?.author, holding: listing)
+        try await replaceBase(of: id, contradictedBy: contradiction?.author, holding: listing)
       }
     }
-    try goOn(id, holding: listing, isOutdated: false)
-    try examineTwins(in: id, holding: listing)
+    try await goOn(id, holding: listing, isOutdated: false)
+    try await examineTwins(in: id, holding: listing)
     return listing
   }
 }

@@ -8,31 +8,24 @@ package protocol ReplicaTurns {
 
   /// Runs a body that has the replicas to itself until it returns.
   func turn<Result>(_ body: (inout Engine<Replicas>) throws -> Result) throws -> Result
+
+  /// How many bytes of segments one turn applies: bounds memory, what a cut loses, and how long
+  /// other work waits.
+  var batchBytes: Int { get }
+
+  /// Runs a body that applies so many bytes of segments.
+  func turn<Result>(
+    applying byteCount: Int, _ body: (inout Engine<Replicas>) throws -> Result
+  ) throws -> Result
 }
 
-/// Turns for a caller that has the replicas to itself anyway.
-package final class OwnTurns<Replicas: Store>: ReplicaTurns {
-  /// The engine as the last turn left it.
-  package private(set) var engine: Engine<Replicas>
-
-  package init(_ engine: Engine<Replicas>) {
-    self.engine = engine
-  }
+// Where nobody waits for a turn, batches are large.
+extension ReplicaTurns {
+  package var batchBytes: Int { 8 * 1024 * 1024 }
 
   package func turn<Result>(
-    _ body: (inout Engine<Replicas>) throws -> Result
+    applying byteCount: Int, _ body: (inout Engine<Replicas>) throws -> Result
   ) throws -> Result {
-    try body(&engine)
-  }
-}
-
-extension Engine {
-  /// Runs exchanges with this engine alone.
-  package mutating func withTurns<Result>(
-    _ body: (OwnTurns<S>) throws -> Result
-  ) throws -> Result {
-    let turns = OwnTurns(self)
-    defer { self = turns.engine }
-    return try body(turns)
+    try turn(body)
   }
 }

@@ -88,6 +88,18 @@ package struct TransportReport: Sendable {
     waiting = round.waiting
   }
 
+  /// Adds what was given to the same transport before.
+  package mutating func addGiven(_ before: TransportReport) {
+    published += before.published
+    publishedBytes += before.publishedBytes
+    publishedSnapshots += before.publishedSnapshots
+    restored += before.restored
+    mended = Array((before.mended + mended).prefix(TransportReport.maximumMended))
+  }
+
+  /// Notes why nothing more could be exchanged.
+  package mutating func fail(_ failure: String) { self.failure = failure }
+
   /// Adds what was read from the same transport before.
   package mutating func addTaken(_ before: TransportReport) {
     received += before.received

@@ -12,18 +12,19 @@ package final class RelayCatalogue {
   ///
   /// Readers and publishers have a connection of their own, which reveals nothing else about the
   /// node.
-  package let link: RelayLink
+  package let link: any RelayLine
   private let access: MailboxAccess
 
   /// Prepares a catalogue for reading by anybody.
-  package init(reading catalogue: CatalogueReference, over link: RelayLink) {
+  package init(reading catalogue: CatalogueReference, over link: any RelayLine) {
     self.link = link
     access = .reading(catalogue)
   }
 
   /// Prepares a catalogue for writing by its publisher.
   package init(
-    publishing catalogue: CatalogueReference, by publisher: PublisherIdentity, over link: RelayLink
+    publishing catalogue: CatalogueReference, by publisher: PublisherIdentity,
+    over link: any RelayLine
   ) {
     self.link = link
     access = .publishing(catalogue, by: publisher)
@@ -37,25 +38,25 @@ package final class RelayCatalogue {
   /// A publisher creates it if it does not exist.
   ///
   /// - Throws: `TransportError`; `relayRefused` if a reader opens a catalogue that does not exist.
-  package func open() throws -> RelayOpened {
+  package func open() async throws -> RelayOpened {
     link.know(access, cursor: nil)
-    guard case .opened(let opening) = try ask(.open) else { throw unfit() }
+    guard case .opened(let opening) = try await ask(.open) else { throw unfit() }
     return opening.opened
   }
 
   /// Reads one page of the entries after a position.
-  package func page(after position: UInt64) throws -> RelayPage {
+  package func page(after position: UInt64) async throws -> RelayPage {
     guard
-      case .reply(.entries(let page)) = try ask(
+      case .reply(.entries(let page)) = try await ask(
         .fetchAfter(position, limit: RelayLimits.maximumBatchItems))
     else { throw unfit() }
     return page
   }
 
   /// Lists the names, positions and digests after a position.
-  package func list(after position: UInt64) throws -> RelayListing {
+  package func list(after position: UInt64) async throws -> RelayListing {
     guard
-      case .reply(.listing(let listing)) = try ask(
+      case .reply(.listing(let listing)) = try await ask(
         .list(after: position, limit: RelayLimits.maximumListItems))
     else { throw unfit() }
     return listing
@@ -64,33 +65,33 @@ package final class RelayCatalogue {
   /// Fetches blobs by name, at least one of them.
   ///
   /// A name without a blob yields nil.
-  package func fetch(_ names: [[UInt8]]) throws -> [[UInt8]?] {
-    guard case .reply(.blobs(let blobs)) = try ask(.fetch(names)) else { throw unfit() }
+  package func fetch(_ names: [[UInt8]]) async throws -> [[UInt8]?] {
+    guard case .reply(.blobs(let blobs)) = try await ask(.fetch(names)) else { throw unfit() }
     return blobs
   }
 
   /// Finds records by their fields.
-  package func find(_ query: PublicQuery) throws -> PublicAnswer {
-    guard case .reply(.found(let answer)) = try ask(.query(query)) else { throw unfit() }
+  package func find(_ query: PublicQuery) async throws -> PublicAnswer {
+    guard case .reply(.found(let answer)) = try await ask(.query(query)) else { throw unfit() }
     return answer
   }
 
   /// Stores entries durably.
-  package func put(_ items: [RelayPut]) throws {
-    guard case .reply(.stored(let stored)) = try ask(.put(items)) else { throw unfit() }
+  package func put(_ items: [RelayPut]) async throws {
+    guard case .reply(.stored(let stored)) = try await ask(.put(items)) else { throw unfit() }
     guard stored.allSatisfy({ $0.outcome != .conflict }) else {
       throw RelayWords(place: place).inconsistent("it holds entries that cannot be replaced")
     }
   }
 
   /// Removes entries durably.
-  package func remove(_ names: [[UInt8]]) throws {
-    guard case .reply(.removed) = try ask(.remove(names)) else { throw unfit() }
+  package func remove(_ names: [[UInt8]]) async throws {
+    guard case .reply(.removed) = try await ask(.remove(names)) else { throw unfit() }
   }
 
-  private func ask(_ question: RelayQuestion) throws -> RelayOutcome {
+  private func ask(_ question: RelayQuestion) async throws -> RelayOutcome {
     do {
-      return try link.ask(access.mailbox, question)
+      return try await link.ask(access.mailbox, question)
     } catch RelayFailure.refused {
       throw TransportError(
         .relayRefused, place: place,

@@ -12,8 +12,8 @@ import Synchronization
 /// A connection of one node to one relay: sockets, TLS, threads and clock around the session.
 ///
 /// One connection carries all mailboxes. The link connects when there is something to ask or to
-/// listen to, and reconnects after a loss. Calls block until there is an answer, for a bounded
-/// time; they may come from any thread but the link's own.
+/// listen to, and reconnects after a loss. A call suspends until there is an answer, for a bounded
+/// time; a cancelled task ends it at once.
 package final class RelayLink: RelayLine, Sendable {
   /// The relay's address.
   package let address: RelayAddress
@@ -101,8 +101,8 @@ package final class RelayLink: RelayLine, Sendable {
   /// Asks about a known mailbox and waits for the answer.
   ///
   /// - Throws: `RelayFailure`.
-  package func ask(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayOutcome {
-    try ask(mailbox, question, telling: nil)
+  package func ask(_ mailbox: Identifier, _ question: RelayQuestion) async throws -> RelayOutcome {
+    try await ask(mailbox, question, telling: nil)
   }
 
   /// Asks about a known mailbox, waits for the answer and reports progress.
@@ -110,17 +110,25 @@ package final class RelayLink: RelayLine, Sendable {
   /// The link reports on its own thread, in steps of 64 KiB, how many bytes went over the
   /// connection since the question.
   ///
-  /// - Throws: `RelayFailure`.
+  /// - Throws: `RelayFailure`; `CancellationError` if the task is cancelled.
   package func ask(
     _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)?
-  ) throws -> RelayOutcome {
-    precondition(!loop.inEventLoop, "the link's own thread cannot wait for it")
-    let state = state
-    let loop = loop
-    return try loop.flatSubmit {
-      state.value?.ask(mailbox, question, telling)
-        ?? loop.makeFailedFuture(RelayFailure.unreachable("the link was closed"))
-    }.wait()
+  ) async throws -> RelayOutcome {
+    let (state, loop) = (state, loop)
+    let ticket = RelayLink.nextTicket.add(1, ordering: .relaxed).newValue
+    let isCancelled = Mutex(false)
+    return try await withTaskCancellationHandler {
+      try await loop.flatSubmit {
+        guard !isCancelled.withLock({ $0 }) else {
+          return loop.makeFailedFuture(CancellationError())
+        }
+        return state.value?.ask(ticket, mailbox, question, telling)
+          ?? loop.makeFailedFuture(RelayFailure.unreachable("the link was closed"))
+      }.get()
+    } onCancel: {
+      isCancelled.withLock { $0 = true }
+      loop.execute { state.value?.abandon(ticket) }
+    }
   }
 
   /// Listens to mailboxes.
@@ -142,6 +150,7 @@ package final class RelayLink: RelayLine, Sendable {
   }
 
   private static let nextListener = Atomic<Int>(0)
+  private static let nextTicket = Atomic<UInt64>(0)
 }
 
 /// The state of a link, confined to the link's own thread.
@@ -154,7 +163,6 @@ private final class LinkState {
   /// Rises with every connection, so that late events of an old connection are not taken for the
   /// new one's.
   private var connection = 0
-  private var lastTicket: UInt64 = 0
   private var waiting: [UInt64: EventLoopPromise<RelayOutcome>] = [:]
   private var listeners: [Int: (mailboxes: Set<Identifier>, handler: @Sendable (RelayNews) -> Void)]
   private var alarm: (time: UInt64, task: Scheduled<Void>)?
@@ -188,15 +196,23 @@ private final class LinkState {
   }
 
   func ask(
-    _ mailbox: Identifier, _ question: RelayQuestion, _ telling: (@Sendable (Int) -> Void)?
+    _ ticket: UInt64, _ mailbox: Identifier, _ question: RelayQuestion,
+    _ telling: (@Sendable (Int) -> Void)?
   ) -> EventLoopFuture<RelayOutcome> {
     self.telling = telling.map { ($0, 0, 0) }
-    lastTicket += 1
     let promise = loop.makePromise(of: RelayOutcome.self)
-    waiting[lastTicket] = promise
-    session.ask(lastTicket, mailbox, question, now: now)
+    waiting[ticket] = promise
+    session.ask(ticket, mailbox, question, now: now)
     perform()
     return promise.futureResult
+  }
+
+  /// Stops waiting for an answer; one that comes later is dropped.
+  func abandon(_ ticket: UInt64) {
+    guard let promise = waiting.removeValue(forKey: ticket) else { return }
+    session.abandon(ticket)
+    promise.fail(CancellationError())
+    perform()
   }
 
   func listen(

@@ -17,7 +17,7 @@ extension RelayMailboxes {
   ///
   /// - Returns: what keeps old keys at the relay though newer ones are here, in words.
   /// - Throws: a transport's error.
-  package func renewAccess() throws -> [TransportProblem] {
+  package func renewAccess() async throws -> [TransportProblem] {
     relay.directory.zones = try accesses()
     var found: Set<Renewal> = []
     var problems = relay.notices
@@ -27,7 +27,7 @@ extension RelayMailboxes {
       guard engine.membership(of: control.group).isActive(engine.device) else { continue }
       for zone in [control] + engine.zones.filter({ $0.group == control.group && $0.kind == .data })
       {
-        found.insert(try renewAccess(of: zone, under: control, &problems))
+        found.insert(try await renewAccess(of: zone, under: control, &problems))
       }
     }
     try relay.keep()
@@ -61,24 +61,24 @@ extension RelayMailboxes {
   private func renewAccess(
     of zone: ZoneState, under control: ZoneState,
     _ problems: inout [TransportProblem]
-  ) throws -> Renewal {
+  ) async throws -> Renewal {
     guard let access = relay.directory.zones[zone.tag] else { return .done }
     let opening: RelayOpening
     do {
-      opening = try relay.open(access)
+      opening = try await relay.open(access)
     } catch let error as TransportError where error.code == .relayRefused {
       return .done
     }
     guard !access.keys.isEmpty else { return .done }
     let list = try list(of: zone.group, relayID: opening.relayID)
-    let look = try putListRight(of: access, opening, list)
+    let look = try await putListRight(of: access, opening, list)
     problems += look.problems.filter { !problems.contains($0) }
     // Keys change and doors are laid by managers alone: everybody else could lock others out.
     guard opening.opened.rank == .manager else { return .done }
-    let renewal = try renewKeys(of: zone, access, opening, under: control)
+    let renewal = try await renewKeys(of: zone, access, opening, under: control)
     // Whoever made the mailbox and is no admin hands it over when all is laid.
     if let step = look.ownStep {
-      _ = try relay.trySetting(step.rank, of: step.key, in: access)
+      _ = try await relay.trySetting(step.rank, of: step.key, in: access)
     }
     return renewal
   }
@@ -87,7 +87,7 @@ extension RelayMailboxes {
   private func renewKeys(
     of zone: ZoneState, _ access: MailboxAccess, _ opening: RelayOpening,
     under control: ZoneState
-  ) throws -> Renewal {
+  ) async throws -> Renewal {
     guard let newest = access.keys.first, try knowsNewest(of: control, opening, access.keys) else {
       return .done
     }
@@ -102,7 +102,7 @@ extension RelayMailboxes {
         // first, as they are the first to make room for others.
         for old in access.keys.dropFirst().prefix(RelayMailboxes.maximumDoors).reversed() {
           Probe.doorRefilled.hit()
-          areFilled = try fill(behind: old, newest, control) && areFilled
+          areFilled = try await fill(behind: old, newest, control) && areFilled
         }
         try relay.attend(access.mailbox, log: opening.opened.head.generation)
         isRenewed = true
@@ -112,15 +112,15 @@ extension RelayMailboxes {
           // Several keys may have followed since: the segments at each door are under its key, and
           // bring the next one. The removal of whoever was away may be behind any of them.
           for old in replaced.reversed() {
-            areFilled = try fill(behind: old, newest, control) && areFilled
+            areFilled = try await fill(behind: old, newest, control) && areFilled
           }
         }
         Probe.accessRenewed.hit()
-        try relay.rotate(zoneTag: zone.tag)
+        try await relay.rotate(zoneTag: zone.tag)
         isRenewed = true
       }
       if zone.kind == .control {
-        let areLed = try leadOn(
+        let areLed = try await leadOn(
           to: newest, of: access.keys, under: control, isRenewed: isRenewed)
         areFilled = areFilled && areLed
       }
@@ -193,7 +193,7 @@ extension RelayMailboxes {
   /// - Returns: whether all doors that this took could be filled.
   private func leadOn(
     to newest: MailboxKey, of keys: [MailboxKey], under control: ZoneState, isRenewed: Bool
-  ) throws -> Bool {
+  ) async throws -> Bool {
     if Mutant.forgetsPassedBy.isActive { return true }
     let found = try engine.passedBy(in: control.group, latest: MailboxAccess.maximumKeys).filter {
       $0.behind != newest.id
@@ -208,7 +208,7 @@ extension RelayMailboxes {
     var areFilled = true
     for old in doors {
       Probe.passedByLed.hit()
-      areFilled = try fill(behind: old, newest, control) && areFilled
+      areFilled = try await fill(behind: old, newest, control) && areFilled
     }
     let filled = Set(doors.map(\.id))
     try relay.mark(
@@ -223,7 +223,7 @@ extension RelayMailboxes {
   ///   it, or filled it.
   private func fill(
     behind old: MailboxKey, _ newest: MailboxKey, _ control: ZoneState
-  ) throws -> Bool {
+  ) async throws -> Bool {
     if Mutant.leavesDoorsEmpty.isActive { return true }
     let mailbox = relay.directory.zones[control.tag]?.mailbox ?? control.tag
     let door = MailboxAccess.door(of: mailbox, behind: old, mayCreate: true)
@@ -240,15 +240,15 @@ extension RelayMailboxes {
       )
     }
     do {
-      try putRight(door, over: view)
+      try await putRight(door, over: view)
       do {
-        try view.publish(told)
-        try view.give(grants, in: door)
+        try await view.publish(told)
+        try await view.give(grants, in: door)
       } catch let error as TransportError where error.code == .relayMailboxFull {
         // Somebody who managed it has filled it: it begins anew, as its manager may let it.
-        try view.reset(door)
-        try view.publish(told)
-        try view.give(grants, in: door)
+        try await view.reset(door)
+        try await view.publish(told)
+        try await view.give(grants, in: door)
       }
     } catch let error as TransportError
       where [.relayRefused, .relayMailboxFull].contains(error.code)
@@ -261,10 +261,10 @@ extension RelayMailboxes {
 
   /// Sets the key for which a door is made where somebody who managed the mailbox has set another,
   /// by which nobody finds the way; what lies there is of no use then.
-  private func putRight(_ door: MailboxAccess, over view: RelayTransport) throws {
-    let opening = try view.open(door)
+  private func putRight(_ door: MailboxAccess, over view: RelayTransport) async throws {
+    let opening = try await view.open(door)
     guard opening.key == .own, !opening.wantsNewest else { return }
-    _ = try view.ask(door.mailbox, .rotate)
-    try view.reset(door)
+    _ = try await view.ask(door.mailbox, .rotate)
+    try await view.reset(door)
   }
 }

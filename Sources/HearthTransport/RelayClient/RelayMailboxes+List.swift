@@ -78,7 +78,7 @@ extension RelayMailboxes {
   /// own device's step comes last, so that there is always a manager.
   func putListRight(
     of access: MailboxAccess, _ opening: RelayOpening, _ list: RelayList
-  ) throws -> ListLook {
+  ) async throws -> ListLook {
     var look = ListLook()
     guard !list.managers.isEmpty else { return look }
     let isManager = opening.opened.rank == .manager
@@ -92,7 +92,7 @@ extension RelayMailboxes {
       relay.lists[access.mailbox] = (opening.number, known)
       return look
     }
-    var report = try relay.roster(of: access)
+    var report = try await relay.roster(of: access)
     if isFull { look.problems += overuse(in: report, opening, list) }
     guard isManager else {
       let managers = report.seats.filter { $0.rank == .manager }.map(\.key)
@@ -104,9 +104,9 @@ extension RelayMailboxes {
     let own = try relay.pseudonym(of: engine.identity.publicKeys.sign, relayID: opening.relayID)
     // Who still managed it may have listed others since: what is left to do is looked at anew.
     for _ in 0..<RelayMailboxes.maximumListLooks {
-      let refused = try takeSteps(from: report, to: list, sparing: own, in: access)
+      let refused = try await takeSteps(from: report, to: list, sparing: own, in: access)
       guard let refused else { break }
-      report = try relay.roster(of: access)
+      report = try await relay.roster(of: access)
       if !refused.isEmpty {
         look.problems.append(unlisted(refused, list))
         break
@@ -127,7 +127,7 @@ extension RelayMailboxes {
   private func takeSteps(
     from report: RelayRosterReport, to list: RelayList, sparing own: [UInt8],
     in access: MailboxAccess
-  ) throws -> [[UInt8]]? {
+  ) async throws -> [[UInt8]]? {
     var ranks: [[UInt8]: RelayRank] = [:]
     for seat in report.seats { ranks[seat.key] = seat.rank }
     let wrong = report.seats.filter {
@@ -135,18 +135,19 @@ extension RelayMailboxes {
     }
     var refused: [[UInt8]] = []
     var isDone = true
-    func step(_ rank: RelayRank, _ key: [UInt8]) throws -> Bool {
+    func step(_ rank: RelayRank, _ key: [UInt8]) async throws -> Bool {
       isDone = false
-      guard try relay.trySetting(rank, of: key, in: access) else { return false }
+      guard try await relay.trySetting(rank, of: key, in: access) else { return false }
       ranks[key] = rank
       return true
     }
     for seat in wrong where list.rank(of: seat.key) == .struck && !Mutant.listsWhoHasGone.isActive {
-      if try !step(.struck, seat.key) { refused.append(seat.key) }
+      if try await !step(.struck, seat.key) { refused.append(seat.key) }
     }
     for seat in wrong where seat.rank == .manager && list.rank(of: seat.key) == .author {
       // Where there is no room for it as an author, it waits for that off the list.
-      let isDown = try step(.author, seat.key) || step(.struck, seat.key)
+      var isDown = try await step(.author, seat.key)
+      if !isDown { isDown = try await step(.struck, seat.key) }
       if !isDown { refused.append(seat.key) }
     }
     for keys in [list.managers, list.authors] {
@@ -155,7 +156,7 @@ extension RelayMailboxes {
         // By the words' connection this device lists itself; it takes itself down last.
         && (key != own || ranks[key] != .manager)
       {
-        if try !step(list.rank(of: key), key) { refused.append(key) }
+        if try await !step(list.rank(of: key), key) { refused.append(key) }
       }
     }
     return isDone ? nil : refused

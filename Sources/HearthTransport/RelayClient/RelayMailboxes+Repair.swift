@@ -13,27 +13,29 @@ extension RelayMailboxes {
   /// - Throws: a transport's error.
   package func repair(
     _ group: GroupID, mayClear: Bool
-  ) throws -> RelayRepair {
+  ) async throws -> RelayRepair {
     let zones = try mailboxZones(of: group)
     relay.directory.zones = try accesses()
     var managers: Set<String> = []
     for zone in zones {
       guard let access = relay.directory.zones[zone.tag] else { continue }
       do {
-        let opening = try relay.open(access)
+        let opening = try await relay.open(access)
         if opening.opened.rank == .manager { continue }
         let list = try list(of: group, relayID: opening.relayID)
-        let present = try relay.roster(of: access).seats.filter { $0.rank == .manager }
+        let present = try await relay.roster(of: access).seats.filter { $0.rank == .manager }
         let rightful = present.filter { list.managers.contains($0.key) }
-        guard !rightful.isEmpty else { return try move(group, zones) }
+        guard !rightful.isEmpty else { return try await move(group, zones) }
         managers.formUnion(rightful.map { list.holder(of: $0.key) })
       } catch let error as TransportError where error.code == .relayRefused {
-        return try move(group, zones)
+        return try await move(group, zones)
       }
     }
     guard managers.isEmpty else { return .managedBy(managers.sorted()) }
     guard mayClear else { return .unread }
-    return .cleared(try zones.flatMap { try clear($0) })
+    var lines: [String] = []
+    for zone in zones { lines += try await clear(zone) }
+    return .cleared(lines)
   }
 
   /// The zones of a group that have mailboxes, the control zone first.
@@ -55,20 +57,21 @@ extension RelayMailboxes {
   /// - Throws: why the relay lets nothing be made, where that is not that the names are taken.
   private func move(
     _ group: GroupID, _ zones: [ZoneState]
-  ) throws -> RelayRepair {
+  ) async throws -> RelayRepair {
     var moves = try relay.moves(of: group)
     var noRight: TransportError?
     for number in moves.ahead {
       relay.directory.zones = try accesses {
         try $0 == group ? number : relay.moves(of: $0).current
       }
-      let areOwn = try zones.reversed().allSatisfy { zone in
-        guard let access = relay.directory.zones[zone.tag] else { return true }
+      var areOwn = true
+      for zone in zones.reversed() where areOwn {
+        guard let access = relay.directory.zones[zone.tag] else { continue }
         do {
-          return try relay.open(access).opened.rank == .manager
+          areOwn = try await relay.open(access).opened.rank == .manager
         } catch let error as TransportError where error.code == .relayRefused {
           if relay.lacksRight { noRight = error }
-          return false
+          areOwn = false
         }
       }
       guard areOwn else { continue }
@@ -95,34 +98,34 @@ extension RelayMailboxes {
   /// its log begins anew, if all that is of use in it is here.
   ///
   /// - Returns: what was cleared of whom, in words.
-  private func clear(_ zone: ZoneState) throws -> [String] {
+  private func clear(_ zone: ZoneState) async throws -> [String] {
     guard let access = relay.directory.zones[zone.tag] else { return [] }
-    let opening = try relay.open(access)
+    let opening = try await relay.open(access)
     let list = try list(of: zone.group, relayID: opening.relayID)
-    let report = try relay.roster(of: access)
+    let report = try await relay.roster(of: access)
     var lines: [String] = []
     let nobody = [UInt8](repeating: 0, count: SigningPublicKey.count)
     let others = report.seats.filter { $0.rank != .manager } + [report.guests]
     for seat in others where seat.usedBytes > 0 {
       let key = seat.key.isEmpty ? nobody : seat.key
-      let junk = try junk(of: key, in: access, zone)
+      let junk = try await junk(of: key, in: access, zone)
       guard !junk.names.isEmpty else { continue }
       for start in stride(from: 0, to: junk.names.count, by: RelayLimits.maximumBatchItems) {
         let end = min(junk.names.count, start + RelayLimits.maximumBatchItems)
-        try relay.remove(Array(junk.names[start..<end]), in: access)
+        try await relay.remove(Array(junk.names[start..<end]), in: access)
       }
       lines.append(
         "\(junk.names.count) files, \(junk.bytes >> 10) KiB, that \(list.holder(of: seat.key)) "
           + "stored in the mailbox of \(zone.name) and nobody can use")
     }
-    let after = try relay.roster(of: access)
+    let after = try await relay.roster(of: access)
     let all = after.seats + [after.guests]
     let bytes = all.reduce(UInt64(0)) { $0 + $1.usedBytes }
     let entries = all.reduce(UInt64(0)) { $0 + $1.entries }
     if bytes > opening.opened.quotaBytes / 4 * 3 || entries > RelayMailboxes.maximumEntries {
       let missing = try missing(of: zone, in: access.mailbox)
       if missing == 0 {
-        try relay.reset(access)
+        try await relay.reset(access)
         lines.append("the whole mailbox of \(zone.name), which begins anew")
       } else {
         lines.append(
@@ -146,14 +149,14 @@ extension RelayMailboxes {
   /// The entries of an author that are of no use, as far as this device has read the log.
   private func junk(
     of author: [UInt8], in access: MailboxAccess, _ zone: ZoneState
-  ) throws -> (names: [[UInt8]], bytes: Int) {
+  ) async throws -> (names: [[UInt8]], bytes: Int) {
     let last = relay.lastPosition(in: access.mailbox)
     let hasAll = try !engine.beganFromSnapshot(zone.id)
     var segments: [SegmentName: RelayHeader] = [:]
     var junk: [RelayHeader] = []
     var after: UInt64 = 0
     while after < last {
-      let page = try relay.names(
+      let page = try await relay.names(
         storedBy: author, in: access, after: after, limit: RelayLimits.maximumListItems)
       for header in page.headers where header.position <= last {
         switch RelayName(header.name, zoneTag: zone.tag) {
@@ -179,7 +182,7 @@ extension RelayMailboxes {
   ///
   /// Whoever comes back by words alone has no device left that could list the new one.
   /// - Throws: a transport's error.
-  package func putListsRight() throws {
+  package func putListsRight() async throws {
     relay.directory.zones = try accesses()
     let engine = try engine
     for zone in engine.zones
@@ -187,9 +190,9 @@ extension RelayMailboxes {
       guard var access = relay.directory.zones[zone.tag] else { continue }
       access.onlyOpens = true
       do {
-        let opening = try relay.open(access)
+        let opening = try await relay.open(access)
         let list = try list(of: zone.group, relayID: opening.relayID)
-        _ = try putListRight(of: access, opening, list)
+        _ = try await putListRight(of: access, opening, list)
       } catch let error as TransportError where error.code == .relayRefused {
         // It does not go over this relay, or others manage it.
         continue

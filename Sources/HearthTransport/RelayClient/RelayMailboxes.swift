@@ -81,7 +81,8 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
 
   // MARK: Keys from doors
 
-  private static func grantsFact(_ group: GroupID) -> String { "relay.granted.\(group.hex)" }
+  /// Returns the name of the fact that holds the keys that were handed to this device.
+  package static func grantsFact(_ group: GroupID) -> String { "relay.granted.\(group.hex)" }
 
   /// The keys that were handed to this device at doors.
   private func grantedKeys(of group: GroupID) throws -> [MailboxKey] {
@@ -120,13 +121,13 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
   /// - Throws: a transport's error.
   package func admit(
     to groups: [GroupID], anchorFile: any AnchorFile, nowMilliseconds: UInt64
-  ) throws {
+  ) async throws {
     relay.directory.zones = try accesses()
     try relay.prepare()
     let own = try engine.identity.boxPair
     let device = try engine.device
     for group in groups {
-      try admit(
+      try await admit(
         to: group, as: [(device, own)], anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
     }
   }
@@ -142,22 +143,22 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
   package func admit(
     to group: GroupID, as recipients: [(id: Identifier, pair: BoxKeyPair)],
     anchorFile: any AnchorFile, nowMilliseconds: UInt64
-  ) throws {
-    func enter(_ number: UInt64, mayCreate: Bool) throws -> Standing {
-      try self.enter(group, number, mayCreate: mayCreate) { door in
-        try visit(door, group, recipients, anchorFile, nowMilliseconds)
+  ) async throws {
+    func enter(_ number: UInt64, mayCreate: Bool) async throws -> Standing {
+      try await self.enter(group, number, mayCreate: mayCreate) { door in
+        try await visit(door, group, recipients, anchorFile, nowMilliseconds)
       }
     }
     var moves = try relay.moves(of: group)
     let before = moves.current
-    var found = try moves.lower.first { try look(at: $0, of: group).isOfUse }
+    var found = try await firstOfUse(moves.lower, of: group)
     if found == nil {
-      let here = try enter(before, mayCreate: true)
+      let here = try await enter(before, mayCreate: true)
       if here == .managed {
-        found = try moves.higher.first { try look(at: $0, of: group).isOfUse }
+        found = try await firstOfUse(moves.higher, of: group)
       } else if !here.isOfUse {
         for number in moves.ahead where found == nil {
-          let standing = try enter(number, mayCreate: false)
+          let standing = try await enter(number, mayCreate: false)
           if standing.isOfUse { found = number }
         }
       }
@@ -170,29 +171,11 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
       if engine.membership(of: group).isActive(engine.device) {
         let name = engine.zones.first { $0.group == group && $0.kind == .data }?.name
         relay.notices.append(
-          RelayMailboxes.moveProblem(
+          moveProblem(
             of: name ?? "a household", from: before, to: found, at: relay.place))
       }
     }
     relay.directory.zones = try accesses(joining: group)
-  }
-
-  /// That this device uses other mailboxes from now on: where nobody has made them anew, somebody
-  /// leads it away.
-  private static func moveProblem(
-    of name: String, from former: UInt64, to number: UInt64, at place: String
-  ) -> TransportProblem {
-    TransportProblem(
-      place: "\(place), mailboxes of \(name)",
-      fault:
-        "this device uses the mailboxes that were made anew with number \(number) from now on, "
-        + "in place of those with number \(former), which "
-        + (number < former
-          ? "it used while the others did not let it in"
-          : "do not let it in, or are managed by nobody who may"),
-      remedy: "look whether an owner or admin of the household is there too: `hearth transport "
-        + "repair` makes mailboxes anew; if nobody did that, ask them to sync, then sync again",
-      hidesData: true)
   }
 
   /// How a mailbox stands to this device.
@@ -211,24 +194,33 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
 
   private func standing(
     of access: MailboxAccess, _ opening: RelayOpening, _ group: GroupID
-  ) throws -> Standing {
+  ) async throws -> Standing {
     let list = try list(of: group, relayID: opening.relayID)
     if list.managers.isEmpty || relay.list(of: access.mailbox, opening) == list.digest {
       return .right
     }
-    let managers = try relay.roster(of: access).seats.filter { $0.rank == .manager }.map(\.key)
+    let managers = try await relay.roster(of: access).seats.filter { $0.rank == .manager }.map(
+      \.key)
     return list.managers.isDisjoint(with: managers) ? .taken : .managed
+  }
+
+  /// The first of some numbers whose mailboxes are of use to this device as it is.
+  private func firstOfUse(
+    _ numbers: some Sequence<UInt64>, of group: GroupID
+  ) async throws -> UInt64? {
+    for number in numbers where try await look(at: number, of: group).isOfUse { return number }
+    return nil
   }
 
   /// Looks at the mailboxes with a number, as far as they let this device in as it is.
   private func look(
     at number: UInt64, of group: GroupID
-  ) throws -> Standing {
+  ) async throws -> Standing {
     let control = try engine.controlZone(of: group)
     var access = try mailboxAccess(of: control.id, granted: grantedKeys(of: group)).moved(number)
     access.onlyOpens = true
     do {
-      return try standing(of: access, relay.open(access), group)
+      return try await standing(of: access, relay.open(access), group)
     } catch let error as TransportError where error.code == .relayRefused {
       return .shut
     }
@@ -238,8 +230,8 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
   ///
   /// - Parameter visit: goes to a door and takes what lies there.
   private func enter(
-    _ group: GroupID, _ number: UInt64, mayCreate: Bool, visit: (MailboxAccess) throws -> Void
-  ) throws -> Standing {
+    _ group: GroupID, _ number: UInt64, mayCreate: Bool, visit: (MailboxAccess) async throws -> Void
+  ) async throws -> Standing {
     let engine = try engine
     let control = try engine.controlZone(of: group)
     let isComing = !engine.membership(of: group).isActive(engine.device)
@@ -251,15 +243,15 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
       if !mayCreate { relay.directory.zones[control.tag]?.onlyOpens = true }
       guard let access = relay.directory.zones[control.tag] else { return .shut }
       do {
-        let opening = try relay.open(zoneTag: control.tag)
+        let opening = try await relay.open(zoneTag: control.tag)
         // Who finds its way in for the first time owes nobody a door.
         if isComing { try relay.attend(access.mailbox, log: opening.opened.head.generation) }
-        return try standing(of: access, opening, group)
+        return try await standing(of: access, opening, group)
       } catch let error as TransportError where error.code == .relayRefused {
         let key = access.keys.first { !visited.contains($0.id) }
         guard let key else { return .shut }
         visited.insert(key.id)
-        try visit(.door(of: access.mailbox, behind: key, mayCreate: false))
+        try await visit(.door(of: access.mailbox, behind: key, mayCreate: false))
       }
     }
   }
@@ -269,7 +261,7 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
     _ door: MailboxAccess, _ group: GroupID,
     _ recipients: [(id: Identifier, pair: BoxKeyPair)], _ anchorFile: any AnchorFile,
     _ nowMilliseconds: UInt64
-  ) throws {
+  ) async throws {
     guard let key = door.keys.first else { return }
     let control = try engine.controlZone(of: group)
     var directory = RelayDirectory()
@@ -279,9 +271,9 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
       var exchange = Exchange(
         over: view, named: relay.place, with: turns, anchorFile: anchorFile,
         nowMilliseconds: nowMilliseconds)
-      try exchange.pull(control.id)
+      try await exchange.pull(control.id)
       for (id, pair) in recipients {
-        guard let sealed = try view.grant(.grant(to: id, behind: key), in: door),
+        guard let sealed = try await view.grant(.grant(to: id, behind: key), in: door),
           let (root, epoch) = try? RelayAccessRoot.open(sealed, with: pair)
         else { continue }
         Probe.doorPassed.hit()
@@ -291,4 +283,22 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
       return
     }
   }
+}
+
+/// That this device uses other mailboxes from now on: where nobody has made them anew, somebody
+/// leads it away.
+private func moveProblem(
+  of name: String, from former: UInt64, to number: UInt64, at place: String
+) -> TransportProblem {
+  TransportProblem(
+    place: "\(place), mailboxes of \(name)",
+    fault:
+      "this device uses the mailboxes that were made anew with number \(number) from now on, "
+      + "in place of those with number \(former), which "
+      + (number < former
+        ? "it used while the others did not let it in"
+        : "do not let it in, or are managed by nobody who may"),
+    remedy: "look whether an owner or admin of the household is there too: `hearth transport "
+      + "repair` makes mailboxes anew; if nobody did that, ask them to sync, then sync again",
+    hidesData: true)
 }

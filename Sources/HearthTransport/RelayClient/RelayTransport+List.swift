@@ -15,18 +15,18 @@ extension RelayTransport {
   }
 
   /// Returns the roster of a mailbox that this device may open.
-  func roster(of access: MailboxAccess) throws -> RelayRosterReport {
-    try open(access)
-    guard case .roster(let report) = try reply(access.mailbox, .roster) else {
+  func roster(of access: MailboxAccess) async throws -> RelayRosterReport {
+    try await open(access)
+    guard case .roster(let report) = try await reply(access.mailbox, .roster) else {
       throw inconsistent("it answers something else than what was asked")
     }
     return report
   }
 
   /// Sets a key's rank in the roster, or removes the key; requires managing the mailbox.
-  func setRank(_ rank: RelayRank, of key: [UInt8], in access: MailboxAccess) throws {
-    try open(access)
-    guard case .done = try reply(access.mailbox, .setRank(key: key, rank)) else {
+  func setRank(_ rank: RelayRank, of key: [UInt8], in access: MailboxAccess) async throws {
+    try await open(access)
+    guard case .done = try await reply(access.mailbox, .setRank(key: key, rank)) else {
       throw inconsistent("it answers something else than what was asked")
     }
   }
@@ -37,9 +37,10 @@ extension RelayTransport {
   /// manager.
   ///
   /// - Returns: whether the relay made the change.
-  func trySetting(_ rank: RelayRank, of key: [UInt8], in access: MailboxAccess) throws -> Bool {
+  func trySetting(_ rank: RelayRank, of key: [UInt8], in access: MailboxAccess) async throws -> Bool
+  {
     do {
-      try setRank(rank, of: key, in: access)
+      try await setRank(rank, of: key, in: access)
       return true
     } catch let error as TransportError where error.code == .relayFault {
       return false
@@ -47,13 +48,13 @@ extension RelayTransport {
   }
 
   /// Deletes all contents of a mailbox; requires managing it.
-  func reset(_ access: MailboxAccess) throws {
-    try open(access)
-    guard case .done = try reply(access.mailbox, .reset) else {
+  func reset(_ access: MailboxAccess) async throws {
+    try await open(access)
+    guard case .done = try await reply(access.mailbox, .reset) else {
       throw inconsistent("it answers something else than what was asked")
     }
     // Record the new generation, so that it is not reported as a loss later.
-    let generation = try open(access).opened.head.generation
+    let generation = try await open(access).opened.head.generation
     var index = RelayMailboxIndex(mailbox: access.mailbox)
     index.begin(generation: generation)
     indices[access.mailbox] = Known(index: index, isDirty: true)
@@ -63,10 +64,10 @@ extension RelayTransport {
   /// Returns the names and lengths of the live entries that a key stored.
   func names(
     storedBy author: [UInt8], in access: MailboxAccess, after: UInt64, limit: Int
-  ) throws -> RelayListing {
-    try open(access)
+  ) async throws -> RelayListing {
+    try await open(access)
     let question = RelayQuestion.listOf(author: author, after: after, limit: limit)
-    guard case .listing(let page) = try reply(access.mailbox, question) else {
+    guard case .listing(let page) = try await reply(access.mailbox, question) else {
       throw inconsistent("it answers something else than what was asked")
     }
     return page

@@ -21,12 +21,12 @@ extension RelayTransport {
   func reply(
     _ mailbox: Identifier, moving question: RelayQuestion, _ direction: TransferProgress.Direction,
     atMost byteCount: Int
-  ) throws -> RelayReply {
+  ) async throws -> RelayReply {
     guard let listener, byteCount > TransferMeter.stepBytes else {
-      return try reply(mailbox, question)
+      return try await reply(mailbox, question)
     }
     let before = direction == .receiving ? meter.received : meter.given
-    return try reply(mailbox, question) { moved in
+    return try await reply(mailbox, question) { moved in
       listener(before.adding(bytes: min(moved, byteCount)))
     }
   }

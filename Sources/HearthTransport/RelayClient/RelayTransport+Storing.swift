@@ -5,18 +5,18 @@ import HearthSync
 
 // Storing entries in mailboxes and removing them.
 extension RelayTransport {
-  func store(_ puts: [RelayPut], in access: MailboxAccess) throws {
+  func store(_ puts: [RelayPut], in access: MailboxAccess) async throws {
     guard !puts.isEmpty else { return }
-    try open(access)
-    let stored = try put(puts, access.mailbox)
+    try await open(access)
+    let stored = try await put(puts, access.mailbox)
     note(puts, stored, access.mailbox)
     let taken = zip(puts, stored).filter { $1.outcome == .conflict }.map(\.0)
     guard !taken.isEmpty else { return }
     Probe.nameTaken.hit()
     // A key holder stored other bytes under a name that contains a digest. Those bytes are worth
     // nothing to anybody.
-    try remove(taken.map(\.name), in: access)
-    let again = try put(taken, access.mailbox)
+    try await remove(taken.map(\.name), in: access)
+    let again = try await put(taken, access.mailbox)
     guard !again.contains(where: { $0.outcome == .conflict }) else {
       throw TransportError(
         .nameTaken, place: place, message: "other bytes lie under a name of this device's",
@@ -26,10 +26,10 @@ extension RelayTransport {
     note(taken, again, access.mailbox)
   }
 
-  private func put(_ puts: [RelayPut], _ mailbox: Identifier) throws -> [RelayStored] {
+  private func put(_ puts: [RelayPut], _ mailbox: Identifier) async throws -> [RelayStored] {
     do {
       let byteCount = puts.reduce(0) { $0 + $1.blob.count }
-      let reply = try reply(mailbox, moving: .put(puts), .giving, atMost: byteCount)
+      let reply = try await reply(mailbox, moving: .put(puts), .giving, atMost: byteCount)
       guard case .stored(let stored) = reply else {
         throw inconsistent("it answers something else than what was asked")
       }
@@ -37,7 +37,7 @@ extension RelayTransport {
       return stored
     } catch let error as TransportError where error.code == .tooLarge && puts.count > 1 {
       let half = puts.count / 2
-      return try put(Array(puts[..<half]), mailbox) + put(Array(puts[half...]), mailbox)
+      return try await put(Array(puts[..<half]), mailbox) + put(Array(puts[half...]), mailbox)
     }
   }
 
@@ -55,18 +55,18 @@ extension RelayTransport {
   ///
   /// Only a manager may remove what others stored. This device never repeats a removal that the
   /// relay has refused, not even in later rounds.
-  package func remove(_ names: [SegmentName]) throws {
+  package func remove(_ names: [SegmentName]) async throws {
     for (zoneTag, group) in Dictionary(grouping: names, by: \.zoneTag).sorted(by: {
       $0.key < $1.key
     }) {
       let access = try access(zoneTag)
-      let isManager = try open(access).opened.rank == .manager
+      let isManager = try await open(access).opened.rank == .manager
       let refused = isManager ? [] : try refusedRemovals(in: access.mailbox)
       let wanted = group.filter { !refused.contains($0.digest) }
       var news: [Identifier] = []
       for start in stride(from: 0, to: wanted.count, by: RelayLimits.maximumBatchItems) {
         let batch = wanted[start..<min(wanted.count, start + RelayLimits.maximumBatchItems)]
-        let positions = try remove(batch.map { RelayName.segment($0).bytes }, in: access)
+        let positions = try await remove(batch.map { RelayName.segment($0).bytes }, in: access)
         news += zip(batch, positions).filter { $1 == 0 }.map(\.0.digest)
       }
       if !isManager, !news.isEmpty {
@@ -76,9 +76,9 @@ extension RelayTransport {
   }
 
   @discardableResult
-  func remove(_ names: [[UInt8]], in access: MailboxAccess) throws -> [UInt64] {
-    try open(access)
-    guard case .removed(let positions) = try reply(access.mailbox, .remove(names)) else {
+  func remove(_ names: [[UInt8]], in access: MailboxAccess) async throws -> [UInt64] {
+    try await open(access)
+    guard case .removed(let positions) = try await reply(access.mailbox, .remove(names)) else {
       throw inconsistent("it answers something else than what was asked")
     }
     for (name, position) in zip(names, positions) where position > 0 {

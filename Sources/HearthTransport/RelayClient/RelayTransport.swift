@@ -17,21 +17,21 @@ package protocol RelayLine: AnyObject {
   /// Asks about a known mailbox and waits for the answer.
   ///
   /// - Throws: `RelayFailure`.
-  func ask(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayOutcome
+  func ask(_ mailbox: Identifier, _ question: RelayQuestion) async throws -> RelayOutcome
   /// Asks about a known mailbox, waits for the answer and reports how many bytes went over the
   /// connection since the question.
   ///
   /// - Throws: `RelayFailure`.
   func ask(
     _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)?
-  ) throws -> RelayOutcome
+  ) async throws -> RelayOutcome
 }
 
 extension RelayLine {
   package func ask(
     _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)?
-  ) throws -> RelayOutcome {
-    try ask(mailbox, question)
+  ) async throws -> RelayOutcome {
+    try await ask(mailbox, question)
   }
 }
 
@@ -134,7 +134,7 @@ package final class RelayTransport: Transport {
   ///
   /// - Throws: `TransportError.relayRefused` if no key opens it, and the other relay errors.
   @discardableResult
-  package func open(_ access: MailboxAccess) throws -> RelayOpening {
+  package func open(_ access: MailboxAccess) async throws -> RelayOpening {
     let access = belonging(access)
     if access.mayCreate {
       for parent in access.parents {
@@ -146,7 +146,7 @@ package final class RelayTransport: Transport {
     }
     let index = try known(access.mailbox).index
     link.know(access, cursor: index.cursor)
-    guard case .opened(let opening) = try ask(access.mailbox, .open) else {
+    guard case .opened(let opening) = try await ask(access.mailbox, .open) else {
       throw inconsistent("it answers something else than what was asked")
     }
     return opening
@@ -161,18 +161,18 @@ package final class RelayTransport: Transport {
   }
 
   /// Opens a zone's mailbox before it is listed.
-  package func open(zoneTag: Identifier) throws -> RelayOpening {
+  package func open(zoneTag: Identifier) async throws -> RelayOpening {
     let access = try access(zoneTag)
-    let opening = try open(access)
+    let opening = try await open(access)
     if opening.isNew { indices[access.mailbox]?.news = opening }
     return opening
   }
 
   /// Sets the access key of a zone's mailbox to the first of its keys.
-  package func rotate(zoneTag: Identifier) throws {
+  package func rotate(zoneTag: Identifier) async throws {
     let access = try access(zoneTag)
-    try open(access)
-    _ = try ask(access.mailbox, .rotate)
+    try await open(access)
+    _ = try await ask(access.mailbox, .rotate)
   }
 
   func access(_ zoneTag: Identifier) throws -> MailboxAccess {
@@ -182,9 +182,9 @@ package final class RelayTransport: Transport {
 
   func ask(
     _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)? = nil
-  ) throws -> RelayOutcome {
+  ) async throws -> RelayOutcome {
     do {
-      return try link.ask(mailbox, question, telling: telling)
+      return try await link.ask(mailbox, question, telling: telling)
     } catch let failure as RelayFailure {
       refusal = failure
       throw words(failure)
@@ -193,8 +193,8 @@ package final class RelayTransport: Transport {
 
   func reply(
     _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)? = nil
-  ) throws -> RelayReply {
-    guard case .reply(let reply) = try ask(mailbox, question, telling: telling) else {
+  ) async throws -> RelayReply {
+    guard case .reply(let reply) = try await ask(mailbox, question, telling: telling) else {
       throw inconsistent("it answers something else than what was asked")
     }
     return reply
@@ -203,9 +203,9 @@ package final class RelayTransport: Transport {
   // MARK: Listing
 
   /// Lists what the relay holds of a zone; requests only new entries.
-  package func list(zoneTag: Identifier) throws -> TransportListing {
+  package func list(zoneTag: Identifier) async throws -> TransportListing {
     let access = try access(zoneTag)
-    try update(access)
+    try await update(access)
     var listing = TransportListing()
     var strange = 0
     for bytes in try known(access.mailbox).index.sortedNames {
@@ -252,9 +252,9 @@ package final class RelayTransport: Transport {
   }
 
   /// Updates the index of a mailbox to the relay's log.
-  private func update(_ access: MailboxAccess) throws {
+  private func update(_ access: MailboxAccess) async throws {
     let mailbox = access.mailbox
-    let opening = try open(access)
+    let opening = try await open(access)
     var known = try known(mailbox)
     let before = known.index
     let news = opening.isNew ? opening : known.news?.number == opening.number ? known.news : nil
@@ -280,14 +280,14 @@ package final class RelayTransport: Transport {
         && opening.opened.chain == known.index.chain
       Probe.openingSparedListing.hit(if: isCurrent)
     }
-    if !isCurrent, try !takeNews(&known), try !follow(&known.index) {
+    if !isCurrent, try await !takeNews(&known), try await !follow(&known.index) {
       Probe.logContradicted.hit()
       known.problem = TransportProblem(
         place: place, fault: "the relay changed what it had said of its log",
         remedy: "nothing needs to be done: what this device has is given to it again",
         hidesData: false, isSetBack: true)
       known.index.begin(generation: opening.opened.head.generation)
-      guard try follow(&known.index) else {
+      guard try await follow(&known.index) else {
         throw inconsistent("its log contradicts itself")
       }
     }
@@ -338,13 +338,13 @@ package final class RelayTransport: Transport {
   }
 
   /// Reads a segment, together with some of the segments expected next.
-  package func fetch(_ name: SegmentName) throws -> [UInt8] {
+  package func fetch(_ name: SegmentName) async throws -> [UInt8] {
     if let bytes = early.removeValue(forKey: name) { return bytes }
     let access = try access(name.zoneTag)
     let (batch, byteCount) = try batch(from: name, access.mailbox)
-    try open(access)
+    try await open(access)
     let question = RelayQuestion.fetch(batch.map { RelayName.segment($0).bytes })
-    let reply = try reply(access.mailbox, moving: question, .receiving, atMost: byteCount)
+    let reply = try await reply(access.mailbox, moving: question, .receiving, atMost: byteCount)
     guard case .blobs(let blobs) = reply else {
       throw inconsistent("it answers something else than what was asked")
     }
@@ -391,12 +391,12 @@ package final class RelayTransport: Transport {
     return (batch, byteCount)
   }
 
-  package func publish(_ name: SegmentName, _ bytes: [UInt8]) throws {
-    try publish([(name, bytes)])
+  package func publish(_ name: SegmentName, _ bytes: [UInt8]) async throws {
+    try await publish([(name, bytes)])
   }
 
   /// Stores segments, as many per request as it holds.
-  package func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) throws {
+  package func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) async throws {
     var batch: [RelayPut] = []
     var byteCount = 0
     var zoneTag: Identifier?
@@ -411,7 +411,7 @@ package final class RelayTransport: Transport {
       if zoneTag != name.zoneTag || batch.count == RelayLimits.maximumBatchItems
         || byteCount + cost > RelayLimits.maximumBatchBytes
       {
-        if let zoneTag { try store(batch, in: access(zoneTag)) }
+        if let zoneTag { try await store(batch, in: access(zoneTag)) }
         batch = []
         byteCount = 0
         zoneTag = name.zoneTag
@@ -419,22 +419,22 @@ package final class RelayTransport: Transport {
       batch.append(put)
       byteCount += cost
     }
-    if let zoneTag { try store(batch, in: access(zoneTag)) }
+    if let zoneTag { try await store(batch, in: access(zoneTag)) }
   }
 
   package var keepsAuthorsApart: Bool { true }
 
-  package func remove(_ name: SegmentName) throws { try remove([name]) }
+  package func remove(_ name: SegmentName) async throws { try await remove([name]) }
 
   // MARK: Blobs
 
-  package func fetch(_ name: BlobName) throws -> [UInt8]? {
+  package func fetch(_ name: BlobName) async throws -> [UInt8]? {
     let (access, bytes) = try place(of: name)
     guard let access else { return nil }
     do {
-      try open(access)
+      try await open(access)
       if listener != nil { tell(meter.expect(name) { byteCount(from: name) }) }
-      let reply = try reply(
+      let reply = try await reply(
         access.mailbox, moving: .fetch([bytes]), .receiving,
         atMost: indices[access.mailbox]?.index.byteCount(of: bytes) ?? 0)
       guard case .blobs(let blobs) = reply, let blob = blobs.first ?? nil else { return nil }
@@ -450,34 +450,35 @@ package final class RelayTransport: Transport {
     }
   }
 
-  package func publish(_ name: BlobName, _ bytes: [UInt8]) throws {
+  package func publish(_ name: BlobName, _ bytes: [UInt8]) async throws {
     let (access, place) = try place(of: name)
     guard let access else { throw refused() }
     let put = RelayPut(name: place, isReplaceable: name.kind == .capsule, blob: bytes)
-    try store([put], in: access)
+    try await store([put], in: access)
   }
 
-  package func remove(_ name: BlobName) throws {
+  package func remove(_ name: BlobName) async throws {
     let (access, place) = try place(of: name)
     guard let access else { return }
-    try remove([place], in: access)
+    try await remove([place], in: access)
   }
 
   /// Returns the grant for a recipient in a rekey handoff; nil if there is none.
-  package func grant(_ name: RelayName, in access: MailboxAccess) throws -> [UInt8]? {
-    try open(access)
-    guard case .blobs(let blobs) = try reply(access.mailbox, .fetch([name.bytes])) else {
+  package func grant(_ name: RelayName, in access: MailboxAccess) async throws -> [UInt8]? {
+    try await open(access)
+    guard case .blobs(let blobs) = try await reply(access.mailbox, .fetch([name.bytes])) else {
       return nil
     }
     return blobs.first ?? nil
   }
 
   /// Stores grants in a rekey handoff, replacing existing ones.
-  package func give(_ grants: [(name: RelayName, bytes: [UInt8])], in access: MailboxAccess) throws
+  package func give(_ grants: [(name: RelayName, bytes: [UInt8])], in access: MailboxAccess)
+    async throws
   {
     let puts = grants.map { RelayPut(name: $0.name.bytes, isReplaceable: true, blob: $0.bytes) }
     for start in stride(from: 0, to: puts.count, by: RelayLimits.maximumBatchItems) {
-      try store(
+      try await store(
         Array(puts[start..<min(puts.count, start + RelayLimits.maximumBatchItems)]), in: access)
     }
   }

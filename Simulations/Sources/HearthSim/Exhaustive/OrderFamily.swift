@@ -4,6 +4,7 @@ import HearthMembership
 import HearthStore
 import HearthSync
 import Household
+import InlineExecution
 import SimDisk
 
 /// Six installations that are members of one household, founded once and put back for each case.

@@ -4,6 +4,7 @@ import HearthMembership
 import HearthStore
 import HearthSync
 import HearthTransport
+import InlineExecution
 
 /// Whether what is there leads to the present, for everybody and by every way (O12).
 ///

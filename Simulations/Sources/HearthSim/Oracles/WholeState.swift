@@ -4,6 +4,7 @@ import HearthStore
 import HearthSync
 import HearthTransport
 import Household
+import InlineExecution
 import SimDisk
 
 /// What must hold of whole states when everybody agrees: beside what was promised.
@@ -221,7 +222,7 @@ extension SimDevice {
           relay.directory.zones = try engine.mailboxes(at: relay)
         }
         for (file, chunk) in zip(SnapshotPlan.names(of: chunks, zoneTag: zone.tag), chunks) {
-          try way.transport.publish(file, chunk)
+          try runInline { try await way.transport.publish(file, chunk) }
         }
       }
     }

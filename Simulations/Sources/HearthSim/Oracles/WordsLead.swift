@@ -3,6 +3,7 @@ import HearthCrypto
 import HearthMembership
 import HearthStore
 import HearthSync
+import InlineExecution
 
 /// Whether recovery words lead to everything, and replaced ones to nothing new (O16, O9).
 struct WordsLead {

@@ -6,6 +6,7 @@ import HearthStore
 import HearthSync
 import HearthTransport
 import Household
+import InlineExecution
 import SimDisk
 
 /// What must hold of the relay, of archives and of backups when everybody agrees.
@@ -56,7 +57,7 @@ struct RelayAtRest {
       do {
         // A connection that stands may have opened it by its own key, as somebody who was listed;
         // a new one may not where somebody is there who keeps the list.
-        let opening = try way.relay.open(access)
+        let opening = try runInline { try await way.relay.open(access) }
         // Where nobody who is there manages it, a person has to make it anew.
         let isKept = try admins(members).contains { try manages($0, tag) }
         if !isKept || opening.key == .own && !opening.opened.rank.isListed { continue }
@@ -72,7 +73,7 @@ struct RelayAtRest {
   private func manages(_ device: SimDevice, _ tag: Identifier) throws -> Bool {
     let relay = try device.relayWay().relay
     relay.directory.zones = try device.engine().mailboxes(at: relay)
-    return try relay.open(zoneTag: tag).opened.rank == .manager
+    return try runInline { try await relay.open(zoneTag: tag) }.opened.rank == .manager
   }
 
   /// No title stands in any file of the relay's disk (O10).

@@ -5,6 +5,7 @@ import HearthRelayProtocol
 import HearthStore
 import HearthSync
 import HearthTransport
+import InlineExecution
 
 /// What came of one round over all of a device's ways.
 struct Round {
@@ -40,7 +41,7 @@ struct Way {
 
   func fetch(_ name: BlobName, in access: MailboxAccess) throws -> [UInt8]? {
     lay(name.scope, in: access)
-    return try transport.fetch(name)
+    return try runInline { try await transport.fetch(name) }
   }
 }
 
@@ -60,9 +61,9 @@ final class SimRelayWay: Transport {
 
   func place(of name: SegmentName) -> String { relay.place(of: name) }
 
-  func list(zoneTag: Identifier) throws -> TransportListing {
+  func list(zoneTag: Identifier) async throws -> TransportListing {
     if let frozen = device.frozenAtRelay[zoneTag] { return frozen }
-    let listing = try relay.list(zoneTag: zoneTag)
+    let listing = try await relay.list(zoneTag: zoneTag)
     last[zoneTag] = listing
     return listing
   }
@@ -71,23 +72,27 @@ final class SimRelayWay: Transport {
     device.frozenAtRelay[zoneTag] = last[zoneTag] ?? TransportListing()
   }
 
-  func fetch(_ name: SegmentName) throws -> [UInt8] {
-    let bytes = try relay.fetch(name)
+  func fetch(_ name: SegmentName) async throws -> [UInt8] {
+    let bytes = try await relay.fetch(name)
     device.fetchedAtRelay += bytes.count
     return bytes
   }
-  func publish(_ name: SegmentName, _ bytes: [UInt8]) throws { try relay.publish(name, bytes) }
-  func remove(_ name: SegmentName) throws { try relay.remove(name) }
-  func fetch(_ name: BlobName) throws -> [UInt8]? {
-    let bytes = try relay.fetch(name)
+  func publish(_ name: SegmentName, _ bytes: [UInt8]) async throws {
+    try await relay.publish(name, bytes)
+  }
+  func remove(_ name: SegmentName) async throws { try await relay.remove(name) }
+  func fetch(_ name: BlobName) async throws -> [UInt8]? {
+    let bytes = try await relay.fetch(name)
     device.fetchedAtRelay += bytes?.count ?? 0
     return bytes
   }
-  func publish(_ name: BlobName, _ bytes: [UInt8]) throws { try relay.publish(name, bytes) }
-  func remove(_ name: BlobName) throws { try relay.remove(name) }
+  func publish(_ name: BlobName, _ bytes: [UInt8]) async throws {
+    try await relay.publish(name, bytes)
+  }
+  func remove(_ name: BlobName) async throws { try await relay.remove(name) }
   func expect(_ names: [SegmentName]) { relay.expect(names) }
-  func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) throws {
-    try relay.publish(segments)
+  func publish(_ segments: [(name: SegmentName, bytes: [UInt8])]) async throws {
+    try await relay.publish(segments)
   }
 }
 
@@ -173,7 +178,7 @@ extension SimDevice {
               || engine.membership(of: $0).device(engine.device) == nil
           }
           try engine.withTurns { turns in
-            try RelayMailboxes(at: way.relay, with: turns).admit(
+            try await RelayMailboxes(at: way.relay, with: turns).admit(
               to: open, anchorFile: anchor, nowMilliseconds: now)
           }
         } else {
@@ -198,7 +203,9 @@ extension SimDevice {
           try giveCapsule(to: Way(transport: way, relay: way), from: engine)
         }
         if report.failure == nil, frozenAtRelay.isEmpty {
-          _ = try engine.withTurns { try RelayMailboxes(at: way.relay, with: $0).renewAccess() }
+          _ = try engine.withTurns { turns in
+            try await RelayMailboxes(at: way.relay, with: turns).renewAccess()
+          }
         }
       }
       round.add(report)
@@ -231,7 +238,7 @@ extension SimDevice {
   func publish(_ blob: NamedBlob, in access: MailboxAccess) throws {
     for way in try ways() {
       way.lay(blob.name.scope, in: access)
-      try way.transport.publish(blob.name, blob.bytes)
+      try runInline { try await way.transport.publish(blob.name, blob.bytes) }
     }
   }
 
@@ -327,7 +334,7 @@ extension Engine<ReplicaStore> {
     nowMilliseconds: UInt64
   ) throws {
     try withTurns { turns in
-      try RelayMailboxes(at: relay, with: turns).admit(
+      try await RelayMailboxes(at: relay, with: turns).admit(
         to: group, as: recipients, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
     }
   }

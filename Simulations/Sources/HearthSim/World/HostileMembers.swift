@@ -4,6 +4,7 @@ import HearthSync
 import HearthTransport
 import HostileMember
 import Household
+import InlineExecution
 
 /// What a member with a changed program wrote about something while it claimed to have seen more
 /// than it can have.
@@ -178,10 +179,10 @@ extension World {
       try device.withEngine { engine in
         let groups = Set(engine.zones.filter { $0.database == .shared }.map(\.group)).sorted()
         try engine.withTurns { turns in
-          try RelayMailboxes(at: way.relay, with: turns).admit(
+          try await RelayMailboxes(at: way.relay, with: turns).admit(
             to: groups, anchorFile: anchor, nowMilliseconds: now)
         }
-        try way.relay.publish(files.map { ($0.name, $0.bytes) })
+        try runInline { try await way.relay.publish(files.map { ($0.name, $0.bytes) }) }
       }
       SimProbe.hostileAtRelay.hit()
     } catch let error as TransportError {

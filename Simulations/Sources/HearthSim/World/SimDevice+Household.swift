@@ -6,6 +6,7 @@ import HearthStore
 import HearthSync
 import HearthTransport
 import Household
+import InlineExecution
 
 /// What a command of a person wrote.
 struct Written {
@@ -81,7 +82,8 @@ extension SimDevice {
       kind: .capsule, scope: Identifier(bytes: secret.rendezvousID) ?? .zero)
     for way in ways {
       way.lay(rendezvous.scope, in: try .rendezvous(of: secret, mayCreate: false))
-      if let capsule = try way.transport.fetch(rendezvous) { return (capsule, way) }
+      let capsule = try runInline { try await way.transport.fetch(rendezvous) }
+      if let capsule { return (capsule, way) }
     }
     throw StepFailure("the invitation has not arrived yet")
   }

@@ -5,6 +5,7 @@ import HearthRelayProtocol
 import HearthStore
 import HearthSync
 import HearthTransport
+import InlineExecution
 
 /// A household that was asked to let a device in.
 struct AskedJoin {
@@ -118,9 +119,11 @@ extension SimDevice {
         nowMilliseconds: now)
       for way in ways {
         way.lay(made.capsuleName.scope, in: try .rendezvous(of: made.secret, mayCreate: true))
-        try way.transport.publish(made.capsuleName, made.capsule)
+        try runInline { try await way.transport.publish(made.capsuleName, made.capsule) }
         if isApproved, let relay = way.relay {
-          try relay.relay.open(SimDevice.requestAccess(of: made.secret))
+          _ = try runInline {
+            try await relay.relay.open(SimDevice.requestAccess(of: made.secret))
+          }
         }
       }
       return made.secret
@@ -316,7 +319,7 @@ extension SimDevice {
     for (answer, access, device) in answers
     where try engine().approver(of: device, in: group) == deviceID {
       for way in try ways() where try way.fetch(answer.name, in: access) != answer.bytes {
-        try way.transport.publish(answer.name, answer.bytes)
+        try runInline { try await way.transport.publish(answer.name, answer.bytes) }
       }
     }
   }
@@ -361,7 +364,7 @@ extension SimDevice {
         _ = try engine.seal(zone.id)
         try Anchor.keepUp(anchor, with: engine)
         let state = try engine.zone(zone.id)
-        let listing = try folder.list(zoneTag: state.tag)
+        let listing = try runInline { try await folder.list(zoneTag: state.tag) }
         let stored = try engine.store.segments(of: state.id)
         let plan = SyncPlan(zone: state, stored: stored, pending: [])
         let trusted = try engine.trustedNames(of: state, in: listing, stored: stored)
@@ -371,7 +374,7 @@ extension SimDevice {
           guard let bytes = try engine.store.bytes(of: segment.digest, in: state.id) else {
             continue
           }
-          try folder.publish(name, bytes)
+          try runInline { try await folder.publish(name, bytes) }
         }
       }
     }

@@ -5,6 +5,7 @@ import HearthRelayProtocol
 import HearthStore
 import HearthSync
 import HearthTransport
+import InlineExecution
 
 /// Everybody's sheets of recovery words, present and replaced ones, as keys.
 ///
@@ -45,7 +46,9 @@ extension SimDevice {
       in: try .recovery(root.capsuleAccess, mayCreate: true))
     let owner = CapsuleOwner(
       person: person, name: name, box: root.publicKeys.boxKey, access: root.capsuleAccess)
-    let before = try OwnTurns(engine).giveRecoveryCapsule(of: owner, to: way.transport)
+    let before = try runInline {
+      try await OwnTurns(engine).giveRecoveryCapsule(of: owner, to: way.transport)
+    }
     if before == .outdated { SimProbe.capsuleRenewed.hit() }
   }
 
@@ -54,7 +57,7 @@ extension SimDevice {
     let place = SimDevice.capsuleName(of: root)
     for way in try ways() {
       way.lay(place.scope, in: try .recovery(root.capsuleAccess, mayCreate: false))
-      try way.transport.remove(place)
+      try runInline { try await way.transport.remove(place) }
     }
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HearthCrypto
 
 /// The files of one node in its home folder.
 struct NodeFolder {
@@ -14,6 +15,8 @@ struct NodeFolder {
   var anchor: String { root.appendingPathComponent("anchor").path }
   var catalogues: String { root.appendingPathComponent("catalogues.db").path }
   var lock: String { root.appendingPathComponent("lock").path }
+  /// Who takes the lock next.
+  var lockQueue: String { root.appendingPathComponent("lock.queue").path }
   /// Exists while a node is being created: data beside it without a key belongs to nobody yet.
   var beginning: String { root.appendingPathComponent("beginning").path }
 
@@ -36,6 +39,34 @@ struct NodeFolder {
       "\(database) is there without \(keyFile), by which this device is itself: put back a copy "
         + "of that file. If there is none, move the folder aside; then `hearth recover` with "
         + "recovery words, or an invitation to a further device, brings back what was synced")
+  }
+
+  /// Whether the folder contains a key that only a passphrase opens.
+  var isProtected: Bool {
+    guard let bytes = try? DurableFile.read(keyFile, atMost: KeyFile.maximumFileBytes),
+      let mode = try? KeyFile.mode(of: bytes)
+    else { return false }
+    return mode != .plain
+  }
+
+  /// Refuses a folder that is not empty.
+  ///
+  /// - Throws: `exists`; `corrupt` if there is data without its key.
+  func requireFree() throws {
+    try checkKeyIsNotMissing()
+    let (home, files) = (root.path, FileManager.default)
+    let content = try? files.contentsOfDirectory(atPath: home)
+    guard content?.isEmpty ?? !files.fileExists(atPath: home) else {
+      throw HearthError(
+        .exists,
+        "\(home) is not empty: recover into a new home (--home DIR), or remove what is there")
+    }
+  }
+
+  /// Removes the folder with all that is in it, if it is there.
+  func remove() throws {
+    guard FileManager.default.fileExists(atPath: root.path) else { return }
+    try FileManager.default.removeItem(at: root)
   }
 
   /// Removes the mark of an unfinished creation, if there is one, once there is a key.
@@ -159,37 +190,5 @@ enum DurableFile {
   private static func failure(_ what: String, _ path: String) -> HearthError {
     let reason = String(cString: strerror(errno))
     return HearthError(.io, "\(path) cannot be \(what): \(reason)")
-  }
-}
-
-/// The lock that keeps a second process away from a node.
-///
-/// The lock belongs to the open file, so the system releases it when the process ends for any
-/// reason.
-final class NodeLock {
-  private let descriptor: Int32
-
-  /// Takes the lock, and waits up to a time for its present holder.
-  init(_ path: String, waitMilliseconds: Int) throws {
-    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else {
-      throw HearthError(
-        .io, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
-    }
-    var waited = 0
-    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-      guard waited < waitMilliseconds else {
-        close(descriptor)
-        throw HearthError(
-          .locked,
-          "another process works on this node (\(path)): wait for it to end, or use another --home")
-      }
-      usleep(20_000)
-      waited += 20
-    }
-  }
-
-  deinit {
-    close(descriptor)
   }
 }

@@ -1,8 +1,35 @@
 import HearthCRDT
+import HearthMembership
+import HearthSync
 
-// Exchanges of callers that have the engine to themselves.
+/// Turns for a caller that has the replicas to itself.
+package final class OwnTurns<Replicas: Store>: ReplicaTurns {
+  /// The engine as the last turn left it.
+  package private(set) var engine: Engine<Replicas>
+
+  package init(_ engine: Engine<Replicas>) {
+    self.engine = engine
+  }
+
+  package func turn<Result>(
+    _ body: (inout Engine<Replicas>) throws -> Result
+  ) throws -> Result {
+    try body(&engine)
+  }
+}
+
+// Exchanges of an engine over transports that never wait.
 extension Engine {
-  /// Exchanges what is new with one transport: ``Exchange/run(carrying:checking:isComplete:)``.
+  /// Runs exchanges with this engine alone.
+  package mutating func withTurns<Result>(
+    _ body: (OwnTurns<S>) async throws -> Result
+  ) throws -> Result {
+    let turns = OwnTurns(self)
+    defer { self = turns.engine }
+    return try runInline { try await body(turns) }
+  }
+
+  /// Exchanges what is new with one transport.
   package mutating func exchange(
     over transport: some Transport, named name: String,
     carrying carried: CarriedGroups = .everything, anchorFile: some AnchorFile,
@@ -12,12 +39,12 @@ extension Engine {
       var exchange = Exchange(
         over: transport, named: name, with: turns, anchorFile: anchorFile,
         nowMilliseconds: nowMilliseconds)
-      try exchange.run(carrying: carried, checking: check, isComplete: isComplete)
+      try await exchange.run(carrying: carried, checking: check, isComplete: isComplete)
       return exchange.report
     }
   }
 
-  /// Takes what is new on one transport and gives nothing: ``Exchange/take(carrying:)``.
+  /// Takes what is new on one transport and gives nothing.
   package mutating func take(
     from transport: some Transport, named name: String,
     carrying carried: CarriedGroups = .everything, anchorFile: some AnchorFile,
@@ -27,12 +54,12 @@ extension Engine {
       var exchange = Exchange(
         over: transport, named: name, with: turns, anchorFile: anchorFile,
         nowMilliseconds: nowMilliseconds)
-      try exchange.take(carrying: carried)
+      try await exchange.take(carrying: carried)
       return exchange.report
     }
   }
 
-  /// Takes what a transport has of one zone: ``Exchange/pull(_:)``.
+  /// Takes what a transport has of one zone.
   package mutating func pull(
     _ id: ZoneID, from transport: some Transport, anchorFile: some AnchorFile,
     nowMilliseconds: UInt64, _ report: inout TransportReport
@@ -43,7 +70,7 @@ extension Engine {
         nowMilliseconds: nowMilliseconds)
       exchange.report = report
       defer { report = exchange.report }
-      try exchange.pull(id)
+      try await exchange.pull(id)
     }
   }
 }

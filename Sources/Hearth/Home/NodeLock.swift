@@ -1,0 +1,91 @@
+import Foundation
+import Glibc
+
+/// The lock by which the processes of one node take turns with its files.
+///
+/// The lock belongs to the open file, so the system drops it when the process ends, however. A
+/// process that finds it taken queues by a second lock, which everybody takes first: otherwise an
+/// exchange, which gives the lock back for moments only, would keep all others out.
+final class NodeLock {
+  private static let pollMicroseconds: UInt32 = 1_000
+
+  private let descriptor: Int32
+  private let queue: Int32
+  private let path: String
+
+  /// Opens the lock of a node's folder; it is not taken yet.
+  init(_ folder: NodeFolder) throws {
+    path = folder.lock
+    descriptor = try NodeLock.open(folder.lock)
+    do {
+      queue = try NodeLock.open(folder.lockQueue)
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  deinit {
+    close(descriptor)
+    close(queue)
+  }
+
+  /// Takes the lock, waiting for the one who has it.
+  ///
+  /// - Throws: `locked` after that time.
+  func take(waitMilliseconds: Int) throws {
+    let end = DispatchTime.now().uptimeNanoseconds + UInt64(waitMilliseconds) * 1_000_000
+    try NodeLock.lock(queue, until: end, path)
+    defer { flock(queue, LOCK_UN) }
+    try NodeLock.lock(descriptor, until: end, path)
+  }
+
+  /// Takes the lock if nobody has it; else keeps the place in the queue for the next try.
+  ///
+  /// - Throws: `io`.
+  func takeAtOnce() throws -> Bool {
+    guard try NodeLock.isTaken(queue, path), try NodeLock.isTaken(descriptor, path) else {
+      return false
+    }
+    flock(queue, LOCK_UN)
+    return true
+  }
+
+  /// Gives back the lock, or the place in the queue.
+  func giveBack() {
+    flock(descriptor, LOCK_UN)
+    flock(queue, LOCK_UN)
+  }
+
+  private static func open(_ path: String) throws -> Int32 {
+    let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else {
+      throw HearthError(.io, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+    }
+    return descriptor
+  }
+
+  private static func lock(_ descriptor: Int32, until end: UInt64, _ path: String) throws {
+    while try !isTaken(descriptor, path) {
+      guard DispatchTime.now().uptimeNanoseconds < end else {
+        throw HearthError(
+          .locked,
+          "another process works on this node (\(path)): wait for it to end, or use another --home")
+      }
+      usleep(pollMicroseconds)
+    }
+  }
+
+  /// Takes one lock if it is free, or ours.
+  private static func isTaken(_ descriptor: Int32, _ path: String) throws -> Bool {
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      guard errno == EINTR else {
+        guard errno == EWOULDBLOCK else {
+          throw HearthError(.io, "\(path) cannot be locked: \(String(cString: strerror(errno)))")
+        }
+        return false
+      }
+    }
+    return true
+  }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import HearthCrypto
+import HearthRelayProtocol
+import HearthSync
+import HearthTransport
+
+/// Where recovery words look for what they open, before there is a node.
+struct RecoverySource {
+  let root: RecoveryRoot
+
+  /// Finds the capsules of the words; what one does not say another may.
+  func listing(at folders: [String]) async throws -> RecoveryListing {
+    let name = try Node.capsuleName(root.capsuleAccess)
+    var found: RecoveryListing?
+    var problem: HearthError?
+    for path in folders {
+      do {
+        let transport = try transport(at: path)
+        guard Node.isRelay(path) || FileManager.default.fileExists(atPath: path) else {
+          throw HearthError(.offline, "there is no folder \(path)")
+        }
+        guard let bytes = try await transport.fetch(name) else { continue }
+        let body = try RecoveryCapsule.open(bytes, with: root.capsuleAccess)
+        let listing = try RecoveryListing(decoding: body)
+        found = found?.joined(with: listing) ?? listing
+      } catch let error where Self.isUnreachable(error) {
+        throw HearthError(
+          .offline,
+          "\(Node.isRelay(path) ? "" : "the shared folder \(path) cannot be read: ")\(error)",
+          cause: error)
+      } catch {
+        problem = HearthError(
+          .corrupt,
+          "the recovery capsule in \(path) is damaged or forged: take the folder from another "
+            + "copy or device, then try again", cause: error)
+      }
+    }
+    if let found { return found }
+    if let problem { throw problem }
+    let place = folders.contains(where: Node.isRelay) ? "place" : "folder"
+    throw HearthError(
+      .notFound,
+      "nothing in \(folders.joined(separator: ", ")) is for these words: look whether they are the "
+        + "latest, "
+        + (folders.allSatisfy(Node.isRelay)
+          ? "and whether it is the relay that your household goes over"
+          : "whether it is the right \(place), and whether everything has arrived in it"))
+  }
+
+  /// A transport before there is a node: it sees the capsule of the words, and no more.
+  private func transport(at place: String) throws -> any Transport {
+    guard Node.isRelay(place) else {
+      return FolderTransport(path: place, digest: { segmentDigest($0) })
+    }
+    let address = try RelayAddress(place)
+    let name = try Node.capsuleName(root.capsuleAccess)
+    var directory = RelayDirectory()
+    directory.capsules[name.scope] = try .recovery(root.capsuleAccess, mayCreate: false)
+    return RelayTransport(
+      link: link(to: address), memory: NoMemory(), directory: directory,
+      digest: { segmentDigest($0) })
+  }
+
+  /// A connection on which the words are the device.
+  func link(to address: RelayAddress) -> RelayLink {
+    RelayLink(
+      address,
+      RelayLink.Owner(name: "recovery", managerPair: { try root.relayPair(relayID: $0) }))
+  }
+
+  /// Whether an error is of the folder, and not of what lies in it.
+  private static func isUnreachable(_ error: any Error) -> Bool {
+    guard let error = error as? TransportError else { return error is HearthError }
+    let ofFile: [TransportError.Code] = [.emptyFile, .contentMismatch, .tooLarge, .notRegularFile]
+    return !ofFile.contains(error.code)
+  }
+}

@@ -1,0 +1,98 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+import HearthStore
+import HearthSync
+import HearthTransport
+
+/// A group's control log as a transport shows it to a node that is about to join.
+///
+/// A node takes a group whole or not at all, and nothing waits for a transport in a transaction. So
+/// the log is looked at in replicas of its own first; what was found is then taken in one
+/// transaction with everything else that joining means.
+struct MemberDraft {
+  /// The control zone.
+  fileprivate let zone: ZoneID
+  /// Its segments, those that wait for others last.
+  fileprivate let segments: [[UInt8]]
+  /// The keys that were handed to this device at a relay.
+  fileprivate let grants: [UInt8]?
+  /// Whether another copy of this node has written there under its present life.
+  fileprivate let isLifeUsed: Bool
+  fileprivate let group: GroupID
+  /// What could not be used.
+  let report: TransportReport
+}
+
+/// Notes nothing: replicas that are looked at once have no past.
+private struct NoAnchorFile: AnchorFile {
+  func read(atMost limit: Int) -> [UInt8]? { nil }
+  func replace(_ bytes: [UInt8]) {}
+  func identity() -> [UInt8] { [] }
+}
+
+extension NodeReplicas {
+  /// Fetches a group's control log into replicas of its own.
+  ///
+  /// - Parameters:
+  ///   - recipients: as whom this device finds what was left for it at a relay.
+  ///   - policy: the rights of each role.
+  ///   - begin: gives empty replicas what opens the log.
+  func draftMembers(
+    of group: GroupID, over transport: any Transport, named name: String,
+    as recipients: [(id: Identifier, pair: BoxKeyPair)], under policy: RolePolicy,
+    beginning begin: (inout Engine<ReplicaStore>) throws -> Void
+  ) async throws -> MemberDraft {
+    let draft = try empty(under: policy)
+    defer { try? draft.close() }
+    try begin(&draft.engine)
+    let zone = try draft.engine.controlZone(of: group).id
+    var view = transport
+    if let relay = transport as? RelayTransport {
+      let own = relay.view(RelayDirectory())
+      try await RelayMailboxes(at: own, with: draft).admit(
+        to: group, as: recipients, anchorFile: draft.anchorFile, nowMilliseconds: now())
+      view = own
+    }
+    let report = try await draft.pull([zone], from: view, named: name)
+    let store = draft.store
+    let applied = try store.segments(of: zone).compactMap {
+      try store.bytes(of: $0.digest, in: zone)
+    }
+    let waiting = try store.pendingEntries(in: zone).compactMap {
+      try store.bytes(ofPending: $0.digest, in: zone)
+    }
+    return MemberDraft(
+      zone: zone, segments: applied + waiting,
+      grants: try store.fact(RelayMailboxes<NodeReplicas>.grantsFact(group)),
+      isLifeUsed: draft.engine.incarnation != engine.incarnation, group: group,
+      report: report)
+  }
+
+  /// Empty replicas of this device, in memory.
+  private func empty(under policy: RolePolicy) throws -> NodeReplicas {
+    let (own, moment) = (engine, now())
+    return try NodeReplicas(lock: nil, anchorFile: NoAnchorFile(), now: now) {
+      let store = try ReplicaStore(path: ReplicaStore.inMemoryPath, schema: [])
+      return NodeReplicas.Content(
+        engine: try Engine(
+          store: store, identity: own.identity, incarnation: own.incarnation,
+          policy: policy, nowMilliseconds: moment),
+        profile: self.profile)
+    }
+  }
+
+  /// Takes a drafted control log into a group's zone that is here already; called in a transaction.
+  func take(_ draft: MemberDraft) throws {
+    if draft.isLifeUsed {
+      try engine.beginNewLife(
+        reason: "another copy of this node has published changes that this one does not have",
+        nowMilliseconds: now())
+      try Anchor.drop(anchorFile, for: engine)
+    }
+    if let grants = draft.grants {
+      try store.setFact(RelayMailboxes<NodeReplicas>.grantsFact(draft.group), grants)
+    }
+    _ = try engine.receive(draft.segments, in: draft.zone, nowMilliseconds: now())
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+
+/// The person and device of a node.
+package struct NodeProfile: Codable, Sendable {
+  package internal(set) var personID: String
+  package var personName: String
+  package var deviceName: String
+}
+
+/// A program's declarations of its records to a node.
+package struct NodeSchema: Sendable {
+  package let records: [RecordSchema]
+  package let projections: [any Projection]
+  /// The rights of each role on the records.
+  package let policy: RolePolicy
+  /// The text field from which a type's ids follow, if they do.
+  package let naturalKeys: [TypeID: FieldID]
+  /// The name of a shared zone in its own records; nil if they have none.
+  package let zoneName: (@Sendable (any ProjectionSource) throws -> String?)?
+
+  package init(
+    records: [RecordSchema], projections: [any Projection] = [], policy: RolePolicy = RolePolicy(),
+    naturalKeys: [TypeID: FieldID] = [:],
+    zoneName: (@Sendable (any ProjectionSource) throws -> String?)? = nil
+  ) {
+    self.records = records
+    self.projections = projections
+    self.policy = policy
+    self.naturalKeys = naturalKeys
+    self.zoneName = zoneName
+  }
+}
+
+extension NodeReplicas.Content {
+  private static let profileFact = "profile"
+
+  private static func openStore(_ folder: NodeFolder, _ schema: NodeSchema) throws -> ReplicaStore {
+    try ReplicaStore(
+      path: folder.database, schema: schema.records, projections: schema.projections)
+  }
+
+  /// Makes a new database that says whose it is.
+  static func begin(in folder: NodeFolder, _ schema: NodeSchema, _ profile: NodeProfile) throws {
+    let store = try openStore(folder, schema)
+    let incarnation = try Engine<ReplicaStore>.firstIncarnation()
+    try store.transaction {
+      try keep(profile, in: store)
+      try store.setFact(
+        Engine<ReplicaStore>.incarnationFact, Engine<ReplicaStore>.bytes(of: incarnation))
+    }
+    try store.close()
+  }
+
+  /// Notes whose a database is; called in a transaction.
+  static func keep(_ profile: NodeProfile, in store: ReplicaStore) throws {
+    try store.setFact(profileFact, Array(try JSONEncoder().encode(profile)))
+  }
+
+  /// Reads what a node's database holds.
+  ///
+  /// - Throws: `corrupt` if it is empty or another device's.
+  init(
+    of folder: NodeFolder, as identity: DeviceIdentity, _ schema: NodeSchema,
+    nowMilliseconds: UInt64
+  ) throws {
+    let store = try Self.openStore(folder, schema)
+    guard let encoded = try store.fact(Self.profileFact) else {
+      throw HearthError(
+        .corrupt,
+        "the database \(folder.database) is empty, though there is a key beside it: "
+          + NodeFolder.aside)
+    }
+    profile = try JSONDecoder().decode(NodeProfile.self, from: Data(encoded))
+    var reader = ByteReader(
+      try store.fact(Engine<ReplicaStore>.incarnationFact) ?? [UInt8](repeating: 0, count: 8))
+    do {
+      engine = try Engine(
+        store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
+        policy: schema.policy, nowMilliseconds: nowMilliseconds)
+    } catch let error as CryptoError where error.code == .authenticationFailed {
+      throw HearthError(
+        .corrupt,
+        "the key \(folder.keyFile) does not open what is in \(folder.database): it is another "
+          + "device's, or one of both was exchanged; put the right key file back. Without it, "
+          + NodeFolder.aside, cause: error)
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import HearthCRDT
+import HearthSync
+
+// Exchanges of a node's replicas with one transport.
+extension NodeReplicas {
+  /// Takes what is new on a transport, then gives what it lacks.
+  ///
+  /// - Parameters:
+  ///   - name: what the report calls the transport.
+  ///   - carried: which groups go over it.
+  func exchange(
+    over transport: some Transport, named name: String, _ carried: CarriedGroups,
+    checking check: FileCheck = .some, isComplete: Bool = true
+  ) async throws -> TransportReport {
+    var exchange = Exchange(
+      over: transport, named: name, with: self, anchorFile: anchorFile,
+      nowMilliseconds: now())
+    try await exchange.run(carrying: carried, checking: check, isComplete: isComplete)
+    return exchange.report
+  }
+
+  /// Takes what is new on a transport and gives nothing.
+  func take(
+    from transport: some Transport, named name: String, _ carried: CarriedGroups
+  ) async throws -> TransportReport {
+    var exchange = Exchange(
+      over: transport, named: name, with: self, anchorFile: anchorFile,
+      nowMilliseconds: now())
+    try await exchange.take(carrying: carried)
+    return exchange.report
+  }
+
+  /// Takes what a transport has of some zones, one after the other.
+  func pull(
+    _ zones: [ZoneID], from transport: some Transport, named name: String
+  ) async throws -> TransportReport {
+    var exchange = Exchange(
+      over: transport, named: name, with: self, anchorFile: anchorFile,
+      nowMilliseconds: now())
+    for zone in zones { try await exchange.pull(zone) }
+    return exchange.report
+  }
+}

@@ -1,0 +1,225 @@
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import HearthStore
+import HearthSync
+
+/// The replicas of a node, and whose turn it is to work on them.
+///
+/// A process holds the node's lock, except while all of its calls wait for transports: then other
+/// processes work on the same replicas. What they wrote is read anew before this one goes on. The
+/// node's actor serialises all calls; it alone may use this.
+final class NodeReplicas: ReplicaTurns {
+  /// What is read of a node's files.
+  struct Content {
+    var engine: Engine<ReplicaStore>
+    var profile: NodeProfile
+  }
+
+  /// How replicas are opened: at first, and again after another process has written.
+  typealias Opening = () throws -> Content
+
+  /// The replicas as they stand.
+  var engine: Engine<ReplicaStore>
+  /// Whose they are.
+  var profile: NodeProfile
+  /// The files behind the engine, which a body that has the engine to itself may read too.
+  private(set) var store: ReplicaStore
+  /// The rollback guard, which is written before anything sealed leaves the node.
+  let anchorFile: any AnchorFile
+  let now: @Sendable () -> UInt64
+  private let open: Opening
+  private let lock: NodeLock?
+  private let waitMilliseconds: Int
+  /// How many calls work, and how many wait for something outside.
+  private var workingCount = 0
+  private var waitingCount = 0
+  private var isHeld = true
+  /// How many bytes of segments a turn applies, by what the last ones took.
+  private(set) var batchBytes = 256 * 1024
+  private var isClosed = false
+  /// The replicas at which the present task works.
+  @TaskLocal private static var own: Set<ObjectIdentifier> = []
+
+  /// Begins with the lock taken.
+  ///
+  /// - Parameters:
+  ///   - lock: keeps other processes away; nil where no other process knows of the replicas.
+  ///   - waitMilliseconds: how long to wait for the lock after a wait for a transport.
+  init(
+    lock: NodeLock?, waitMilliseconds: Int = 5_000, anchorFile: any AnchorFile,
+    now: @escaping @Sendable () -> UInt64, open: @escaping Opening
+  ) throws {
+    self.lock = lock
+    self.anchorFile = anchorFile
+    self.now = now
+    self.waitMilliseconds = waitMilliseconds
+    self.open = open
+    let content = try open()
+    engine = content.engine
+    profile = content.profile
+    store = content.engine.store
+  }
+
+  func turn<Result>(
+    _ body: (inout Engine<ReplicaStore>) throws -> Result
+  ) throws -> Result {
+    try body(&engine)
+  }
+
+  /// A turn that applies segments takes about as long as this; then whoever waits has its turn.
+  private static let turnSeconds = 0.015
+  private static let leastBatchBytes = 32 * 1024
+  private static let mostBatchBytes = 8 * 1024 * 1024
+
+  func turn<Result>(
+    applying byteCount: Int, _ body: (inout Engine<ReplicaStore>) throws -> Result
+  ) throws -> Result {
+    let began = DispatchTime.now().uptimeNanoseconds
+    defer {
+      let seconds = Double(DispatchTime.now().uptimeNanoseconds - began) / 1e9
+      // What a part of a batch took says little of a whole one.
+      if byteCount >= batchBytes || seconds > NodeReplicas.turnSeconds {
+        // At most twice as much at once: the next batch may be of another kind.
+        let fitting = Double(byteCount) * min(2, NodeReplicas.turnSeconds / max(seconds, 1e-6))
+        batchBytes = min(
+          max(Int(fitting), NodeReplicas.leastBatchBytes), NodeReplicas.mostBatchBytes)
+      }
+    }
+    return try body(&engine)
+  }
+
+  // MARK: Work
+
+  /// Runs a call that works on the replicas; it may call another one.
+  ///
+  /// - Throws: what the work throws; `locked` where another process holds the node for too long.
+  func working<Result>(_ work: () throws -> Result) throws -> Result {
+    guard !isOwn else { return try work() }
+    try enter()
+    defer { leave() }
+    return try NodeReplicas.$own.withValue(owned, operation: work)
+  }
+
+  /// Runs a call that works on the replicas and waits in between.
+  func working<Result>(_ work: () async throws -> Result) async throws -> Result {
+    guard !isOwn else { return try await work() }
+    try enter()
+    defer { leave() }
+    return try await NodeReplicas.$own.withValue(owned, operation: work)
+  }
+
+  /// Waits for something outside, such as a transport, without holding up other work.
+  ///
+  /// Afterwards it waits for its turn however long that takes: whoever goes on with what it knew
+  /// before could write over what another process has written.
+  ///
+  /// - Throws: what the wait throws; why the replicas cannot be read any more, and then they are
+  ///   closed.
+  func whileWaiting<Result>(_ wait: () async throws -> Result) async throws -> Result {
+    // Outside of a call nobody says when it ends, so the lock stays.
+    guard isOwn else { return try await wait() }
+    workingCount -= 1
+    waitingCount += 1
+    letGo()
+    let outcome: Swift.Result<Result, any Error>
+    do {
+      let others = NodeReplicas.own.subtracting([ObjectIdentifier(self)])
+      outcome = .success(try await NodeReplicas.$own.withValue(others, operation: wait))
+    } catch {
+      outcome = .failure(error)
+    }
+    defer {
+      waitingCount -= 1
+      workingCount += 1
+    }
+    do {
+      try await holdAgain()
+    } catch {
+      try? close()
+      throw error
+    }
+    guard !isClosed else { throw NodeReplicas.closed }
+    return try outcome.get()
+  }
+
+  private var isOwn: Bool { NodeReplicas.own.contains(ObjectIdentifier(self)) }
+
+  private var owned: Set<ObjectIdentifier> { NodeReplicas.own.union([ObjectIdentifier(self)]) }
+
+  private func enter() throws {
+    guard !isClosed else { throw NodeReplicas.closed }
+    workingCount += 1
+    do {
+      try hold()
+    } catch {
+      workingCount -= 1
+      throw error
+    }
+  }
+
+  private func leave() {
+    workingCount -= 1
+    letGo()
+  }
+
+  // MARK: The lock
+
+  /// Takes the lock unless this process has it.
+  private func hold() throws {
+    guard !isHeld else { return }
+    try lock?.take(waitMilliseconds: waitMilliseconds)
+    try begin()
+  }
+
+  /// Takes the lock again, however long that takes; other calls of this process go on meanwhile.
+  private func holdAgain() async throws {
+    while !isClosed, !isHeld {
+      guard let lock, try !lock.takeAtOnce() else { return try begin() }
+      // A cancelled call waits too: it still has to leave the replicas as they should be.
+      await Task.detached { try? await Task.sleep(for: .milliseconds(1)) }.value
+    }
+  }
+
+  /// Begins to work with the lock taken.
+  private func begin() throws {
+    do {
+      try readAnew()
+    } catch {
+      lock?.giveBack()
+      throw error
+    }
+    isHeld = true
+  }
+
+  /// Gives the lock back where every call waits.
+  private func letGo() {
+    guard isHeld, workingCount == 0, waitingCount > 0 else { return }
+    lock?.giveBack()
+    isHeld = false
+  }
+
+  /// Opens the replicas again where another process has written.
+  private func readAnew() throws {
+    guard lock != nil, try store.wasChangedElsewhere else { return }
+    let former = store
+    let content = try open()
+    engine = content.engine
+    profile = content.profile
+    store = content.engine.store
+    try former.close()
+  }
+
+  /// Ends the work; whatever is called afterwards, or waits now, fails.
+  func close() throws {
+    guard !isClosed else { return }
+    isClosed = true
+    defer {
+      lock?.giveBack()
+      isHeld = false
+    }
+    try store.close()
+  }
+
+  private static let closed = HearthError(.invalid, "the node was closed")
+}

@@ -1,0 +1,160 @@
+import HearthSync
+
+/// Which step with which transport follows which in one sync.
+///
+/// A value without a transport: it is told what came of each step, and says which to start.
+struct SyncRound {
+  /// A step to start.
+  enum Start: Equatable, Sendable {
+    /// Take what is new, and give nothing yet.
+    case read(TransportSetting)
+    /// Take what is new, decide what the news call for, and give what is lacking.
+    ///
+    /// - Parameter isComplete: whether every other transport was read without failure before.
+    case exchange(TransportSetting, isComplete: Bool)
+
+    var setting: TransportSetting {
+      switch self {
+      case .read(let setting), .exchange(let setting, _): setting
+      }
+    }
+  }
+
+  private enum Stage {
+    case reading, read, exchanging, done, failed
+  }
+
+  /// How one transport stands.
+  private struct Place {
+    let setting: TransportSetting
+    var stage = Stage.reading
+    /// What came of it so far; nil before it answered.
+    var report: TransportReport?
+    /// Whether something was brought since it was given to that it lacks.
+    var isBehind = false
+    /// Whether it was given to before all others were read.
+    var wasEarly = false
+    var exchangeCount = 0
+  }
+
+  /// How often one transport is given to in one sync: news that keep coming wait for the next.
+  private static let maximumExchanges = 3
+
+  private var places: [Place]
+  private var isComplete = true
+  private var hasWaited = false
+
+  init(_ settings: [TransportSetting]) {
+    places = settings.map { Place(setting: $0) }
+  }
+
+  /// Whether nothing is left to do.
+  var isDone: Bool { places.allSatisfy { [.done, .failed].contains($0.stage) } }
+
+  /// What came of each transport, in their order.
+  var reports: [TransportReport] { places.compactMap(\.report) }
+
+  /// The first steps.
+  mutating func begin() -> [Start] {
+    guard places.count > 1 else { return exchangeAll() }
+    return places.map { .read($0.setting) }
+  }
+
+  /// A transport was read.
+  mutating func read(_ setting: TransportSetting, _ report: TransportReport) -> [Start] {
+    change(setting) { place in
+      place.stage = .read
+      place.report = report
+    }
+    if report.received > 0 { othersLack(setting) }
+    return goOn()
+  }
+
+  /// A transport was given to.
+  mutating func exchanged(_ setting: TransportSetting, _ report: TransportReport) -> [Start] {
+    change(setting) { place in
+      var whole = report
+      if let before = place.report { whole.addTaken(before) }
+      if place.exchangeCount > 1, let before = place.report { whole.addGiven(before) }
+      place.report = whole
+      place.stage = report.failure == nil ? .done : .failed
+    }
+    if report.received > 0 { othersLack(setting) }
+    return goOn()
+  }
+
+  /// A transport failed.
+  ///
+  /// - Parameter holdsBack: whether what a stale view would decide wrongly has to wait for it.
+  mutating func failed(
+    _ setting: TransportSetting, _ fault: String, holdsBack: Bool
+  ) -> [Start] {
+    if holdsBack { isComplete = false }
+    change(setting) { place in
+      place.stage = .failed
+      var report = place.report ?? TransportReport(setting: setting.path)
+      report.fail(fault)
+      place.report = report
+    }
+    return goOn()
+  }
+
+  /// Those that were read wait no longer for the others.
+  mutating func stopWaiting() -> [Start] {
+    hasWaited = true
+    return goOn()
+  }
+
+  // MARK: What follows
+
+  private mutating func goOn() -> [Start] {
+    let isReading = places.contains { $0.stage == .reading }
+    guard isReading else { return exchangeAll() }
+    guard hasWaited else { return [] }
+    return start(where: { $0.stage == .read }, isComplete: false, isEarly: true)
+  }
+
+  /// Exchanges with all that were read, and once more with those that lack what came later.
+  private mutating func exchangeAll() -> [Start] {
+    let isComplete = isComplete
+    return start(
+      where: {
+        switch $0.stage {
+        case .reading, .read: true
+        case .done:
+          ($0.isBehind || $0.wasEarly && isComplete)
+            && $0.exchangeCount < SyncRound.maximumExchanges
+        case .exchanging, .failed: false
+        }
+      }, isComplete: isComplete)
+  }
+
+  private mutating func start(
+    where isDue: (Place) -> Bool, isComplete: Bool, isEarly: Bool = false
+  ) -> [Start] {
+    var starts: [Start] = []
+    for index in places.indices where isDue(places[index]) {
+      places[index].stage = .exchanging
+      places[index].isBehind = false
+      places[index].wasEarly = isEarly
+      places[index].exchangeCount += 1
+      starts.append(.exchange(places[index].setting, isComplete: isComplete))
+    }
+    return starts
+  }
+
+  private mutating func change(_ setting: TransportSetting, _ body: (inout Place) -> Void) {
+    guard let index = places.firstIndex(where: { $0.setting == setting }) else { return }
+    body(&places[index])
+  }
+
+  /// What a transport brought is lacking at those that were given to before, or are just now.
+  private mutating func othersLack(_ setting: TransportSetting) {
+    for index in places.indices
+    where places[index].setting != setting
+      && [.exchanging, .done].contains(places[index].stage)
+    {
+      places[index].isBehind = true
+    }
+  }
+}
