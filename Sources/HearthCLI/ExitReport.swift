@@ -3,71 +3,19 @@ import Foundation
 import Hearth
 import Household
 
-/// The documented exit codes; an unknown one means failure.
-package enum ExitStatus: Int32, CaseIterable {
-  case done = 0
-  case failed = 1
-  case partial = 2
-  case offline = 3
-  case notAllowed = 4
-  case noNode = 5
-  case locked = 6
-  case corrupt = 7
-  case usage = 64
-
-  /// The stable word that JSON documents use for the code.
-  package var word: String {
-    switch self {
-    case .done: "done"
-    case .failed: "failed"
-    case .partial: "partial"
-    case .offline: "offline"
-    case .notAllowed: "notAllowed"
-    case .noNode: "noNode"
-    case .locked: "locked"
-    case .corrupt: "corrupt"
-    case .usage: "usage"
-    }
-  }
-
-  /// The meaning of the code, in one line.
-  package var meaning: String {
-    switch self {
-    case .done: "done"
-    case .failed: "failed; the message says why"
-    case .partial: "partly done: something could not be synced, or a file is damaged"
-    case .offline: "a transport could not be reached"
-    case .notAllowed: "not allowed, or a wrong passphrase"
-    case .noNode: "there is no node here: run `hearth init`"
-    case .locked: "another process works on this node"
-    case .corrupt: "the node's data is damaged"
-    case .usage: "the command line is not right"
-    }
-  }
-}
-
-/// A failure with its own exit code.
-package struct CommandFailure: Error {
-  let status: ExitStatus
-  let message: String
-  let hint: String?
-
-  package init(_ status: ExitStatus, _ message: String, hint: String? = nil) {
-    self.status = status
-    self.message = message
-    self.hint = hint
-  }
-}
-
 /// Turns the error of a command into text on standard error and an exit code.
 struct ExitReport {
   private let error: any Error
+  private let program: any ParsableCommand.Type
   private let isJSON: Bool
 
-  /// - Parameter isJSON: whether the command line requested JSON; then the last line of standard
-  ///   error is one JSON document.
-  init(_ error: any Error, isJSON: Bool) {
+  /// - Parameters:
+  ///   - program: the whole command line, which words the errors of its arguments.
+  ///   - isJSON: whether the command line requested JSON; then the last line of standard error is
+  ///     one JSON document.
+  init(_ error: any Error, of program: any ParsableCommand.Type, isJSON: Bool) {
     self.error = error
+    self.program = program
     self.isJSON = isJSON
   }
 
@@ -89,8 +37,8 @@ struct ExitReport {
   /// Reports the error and ends the process.
   func finish() -> Never {
     // Help and the version are no failures; the argument parser words them.
-    if HearthCommand.exitCode(for: error) == .success {
-      let text = HearthCommand.fullMessage(for: error)
+    if program.exitCode(for: error) == .success {
+      let text = program.fullMessage(for: error)
       if !text.isEmpty { Output.print(text) }
       if let unwritten { unwritten.finish() }
       exit(ExitStatus.done.rawValue)
@@ -100,7 +48,7 @@ struct ExitReport {
     if isJSON {
       try? Output.jsonLine(document, to: STDERR_FILENO)
     } else if error is ExitCode {
-      HearthCommand.exit(withError: error)
+      program.exit(withError: error)
     } else {
       // A message may quote text of others.
       var text = "hearth: error: \(ExitReport.safe(document.error.message))"
@@ -113,10 +61,10 @@ struct ExitReport {
   /// The report of output that could not be printed; nil if all was.
   private var unwritten: ExitReport? {
     do {
-      try Output.requireWritten()
+      try StandardStream.requireWritten()
       return nil
     } catch {
-      return ExitReport(error, isJSON: isJSON)
+      return ExitReport(error, of: program, isJSON: isJSON)
     }
   }
 
@@ -128,7 +76,7 @@ struct ExitReport {
 
   /// Whether the argument parser words the error: wrong usage, or a bare exit code.
   private var isOfParser: Bool {
-    error is ExitCode || HearthCommand.exitCode(for: error) == .validationFailure
+    error is ExitCode || program.exitCode(for: error) == .validationFailure
   }
 
   /// The error as a document.
@@ -142,18 +90,18 @@ struct ExitReport {
     }
     if isOfParser {
       return document(
-        .usage, HearthCommand.message(for: error), hint: ExitReport.usage(of: error))
+        .usage, program.message(for: error), hint: usage)
     }
     if let error = error as? HouseholdError {
-      return document(ExitReport.status(of: error), error.message, reason: error.code.rawValue)
+      return document(ExitStatus.of(error), error.message, reason: error.code.rawValue)
     }
     let word = Hearth.codeWord(of: error)
-    return document(ExitReport.status(of: error), Hearth.words(of: error), reason: word)
+    return document(ExitStatus.of(error), Hearth.words(of: error), reason: word)
   }
 
   /// The usage text of a command, if the argument parser has one.
-  private static func usage(of error: any Error) -> String {
-    let lines = HearthCommand.fullMessage(for: error).split(separator: "\n").map(String.init)
+  private var usage: String {
+    let lines = program.fullMessage(for: error).split(separator: "\n").map(String.init)
     let usage = lines.first { $0.hasPrefix("Usage: ") }
     return usage.map { "usage: \($0.dropFirst("Usage: ".count)); " } ?? ""
       + "`hearth help COMMAND` explains a command"
@@ -166,28 +114,5 @@ struct ExitReport {
       error: Document.Content(
         code: status.word, reason: reason == status.word ? nil : reason, message: message,
         hint: hint, exit: status.rawValue))
-  }
-
-  /// The codes for values that are invalid in every household.
-  private static let badInput: Set<HouseholdError.Code> = [
-    .civilOutOfRange, .civilText, .ruleOutOfRange, .ruleContradiction, .badTitle, .badNote,
-    .badName, .badEmail, .badPoints, .badTags, .badAssignment, .badDay, .badReason, .badSetting,
-    .badCursor, .badRating,
-  ]
-
-  /// The exit code for an error of any layer, by its code's word.
-  static func status(of error: any Error) -> ExitStatus {
-    if let error = error as? HouseholdError {
-      return ExitReport.badInput.contains(error.code) ? .usage : .failed
-    }
-    switch Hearth.codeWord(of: error) {
-    case "noNode": return .noNode
-    case HearthError.Code.invalid.rawValue where error is HearthError: return .usage
-    case "locked": return .locked
-    case "notAllowed", "passphrase", "wrongPassphrase": return .notAllowed
-    case "corrupt", "notAuthentic", "authenticationFailed": return .corrupt
-    case .some(let word) where word.hasPrefix("offline"): return .offline
-    default: return .failed
-    }
   }
 }

@@ -38,10 +38,13 @@ package struct HearthCommand: AsyncParsableCommand {
         try command.run()
       }
       ProgressLine.tell(nil)
-      try Output.requireWritten()
+      try StandardStream.requireWritten()
     } catch {
       ProgressLine.tell(nil)
-      ExitReport(error, isJSON: arguments.prefix { $0 != "--" }.contains("--json")).finish()
+      ExitReport(
+        error, of: HearthCommand.self,
+        isJSON: arguments.prefix { $0 != "--" }.contains("--json")
+      ).finish()
     }
   }
 

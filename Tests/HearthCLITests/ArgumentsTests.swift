@@ -43,11 +43,11 @@ struct ArgumentsTests {
   @Test("bad values have one exit code, whichever layer finds them")
   func statuses() {
     for code in [HouseholdError.Code.badTitle, .badTags, .badSetting, .civilText] {
-      #expect(ExitReport.status(of: HouseholdError(code, "")) == .usage)
+      #expect(ExitStatus.of(HouseholdError(code, "")) == .usage)
     }
     for code in [HouseholdError.Code.alreadyDone, .noSuchChore, .notYours] {
-      #expect(ExitReport.status(of: HouseholdError(code, "")) == .failed)
+      #expect(ExitStatus.of(HouseholdError(code, "")) == .failed)
     }
-    #expect(ExitReport.status(of: SyncError(.malformed, "")) == .failed)
+    #expect(ExitStatus.of(SyncError(.malformed, "")) == .failed)
   }
 }

@@ -23,24 +23,24 @@ struct PeopleWordsTests {
 
   @Test("Who waits is told until when, and at the end of that time to ask anew")
   func waiting() throws {
-    let open = StandingText.Pending(try pending(expires: expiry), now: expiry)
+    let open = PendingJoinText(try pending(expires: expiry), now: expiry)
     #expect(!open.isOver)
-    #expect(StandingText.words(open).contains("has not approved yet; the invitation is good until"))
-    let over = StandingText.Pending(try pending(expires: expiry), now: expiry + 1)
+    #expect(open.words.contains("has not approved yet; the invitation is good until"))
+    let over = PendingJoinText(try pending(expires: expiry), now: expiry + 1)
     #expect(over.isOver)
-    #expect(StandingText.words(over).contains("ended on 2026-09-21"))
-    #expect(StandingText.words(over).contains("ask Anna for a new one"))
-    #expect(StandingText.lines(over).joined().contains("`hearth join -`"))
+    #expect(over.words.contains("ended on 2026-09-21"))
+    #expect(over.words.contains("ask Anna for a new one"))
+    #expect(over.lines.joined().contains("`hearth join -`"))
   }
 
   @Test("An invitation that an earlier version followed is never said to be over by itself")
   func unknownExpiry() throws {
-    let waiting = StandingText.Pending(try pending(expires: nil), now: .max)
+    let waiting = PendingJoinText(try pending(expires: nil), now: .max)
     #expect(!waiting.isOver)
-    #expect(StandingText.words(waiting) == "Home was asked and has not approved yet")
-    let closed = StandingText.Pending(try pending(closedBy: "Cleo", expires: nil), now: 0)
+    #expect(waiting.words == "Home was asked and has not approved yet")
+    let closed = PendingJoinText(try pending(closedBy: "Cleo", expires: nil), now: 0)
     #expect(closed.isOver)
-    #expect(StandingText.words(closed).contains("was closed, as Cleo told"))
+    #expect(closed.words.contains("was closed, as Cleo told"))
   }
 
   @Test("The way back names every transport whole, and a relay's address is to be written down")

@@ -80,11 +80,11 @@ struct RenderTests {
 
   @Test("The width is that of COLUMNS or of the terminal, and none where there is none")
   func width() {
-    #expect(Output.width(isTerminal: false, columns: "120", reported: 0) == 0)
-    #expect(Output.width(isTerminal: true, columns: "120", reported: 90) == 120)
-    #expect(Output.width(isTerminal: true, columns: nil, reported: 90) == 90)
+    #expect(StandardStream.width(isTerminal: false, columns: "120", reported: 0) == 0)
+    #expect(StandardStream.width(isTerminal: true, columns: "120", reported: 90) == 120)
+    #expect(StandardStream.width(isTerminal: true, columns: nil, reported: 90) == 90)
     for columns in ["0", "-5", "wide", ""] {
-      #expect(Output.width(isTerminal: true, columns: columns, reported: 0) == 80)
+      #expect(StandardStream.width(isTerminal: true, columns: columns, reported: 0) == 80)
     }
   }
 
@@ -113,7 +113,7 @@ struct RenderTests {
 @Suite("What is said of errors")
 struct ExitReportTests {
   private func content(_ error: any Error) -> ExitReport.Document.Content {
-    ExitReport(error, isJSON: true).document.error
+    ExitReport(error, of: HearthCommand.self, isJSON: true).document.error
   }
 
   @Test("Every exit code has its own word and meaning, and the documents' table names it")

@@ -123,10 +123,3 @@ enum SettingRecord {
     ]
   }
 }
-
-extension HouseholdContext {
-  /// Returns the display settings of this household on this device for this person.
-  func display() async throws -> SettingValues {
-    try await SettingValues.load(SettingKey.ofDisplay, of: node, household: zone)
-  }
-}

@@ -1,0 +1,103 @@
+import ArgumentParser
+import Foundation
+import Hearth
+import Household
+
+/// The options of every command.
+package struct CommonOptions: ParsableArguments {
+  @Option(
+    name: .long,
+    help: "The node's folder; otherwise HEARTH_HOME, otherwise $XDG_DATA_HOME/hearth.")
+  var home: String?
+
+  @Flag(name: .long, help: "Print one JSON document with `schema: 1`.")
+  var json = false
+
+  @Option(name: .long, help: "A file that holds the passphrase of the node's key.")
+  var passphraseFile: String?
+
+  @Option(name: .long, help: "The household, where this node is in several.")
+  var household: String?
+
+  @Option(name: .long, help: "When to colour: auto, always or never.")
+  var color: ColorChoice?
+
+  package init() {}
+
+  /// The node's folder: from the flag, else the environment, else the default.
+  var homePath: String {
+    let environment = ProcessInfo.processInfo.environment
+    if let home { return home }
+    if let home = environment["HEARTH_HOME"], !home.isEmpty { return home }
+    let data =
+      environment["XDG_DATA_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+      ?? FileManager.default.homeDirectoryForCurrentUser.path + "/.local/share"
+    return data + "/hearth"
+  }
+
+  /// Returns the passphrase without its line end; nil if none was given.
+  ///
+  /// It comes from the file that the flag or `HEARTH_PASSPHRASE_FILE` names. Neither a flag nor a
+  /// variable contains the passphrase itself: the process list shows arguments, and every program
+  /// that a shell starts inherits its variables.
+  func passphrase() throws -> [UInt8]? {
+    let environment = ProcessInfo.processInfo.environment
+    let named = environment["HEARTH_PASSPHRASE_FILE"].flatMap { $0.isEmpty ? nil : $0 }
+    guard let file = passphraseFile ?? named else { return nil }
+    guard let data = FileManager.default.contents(atPath: file) else {
+      throw CommandFailure(.failed, "the passphrase file \(file) cannot be read")
+    }
+    var bytes = [UInt8](data)
+    while let last = bytes.last, last == 10 || last == 13 { bytes.removeLast() }
+    return bytes
+  }
+
+  /// Returns the passphrase of an existing key: the given one, or the answer to a prompt on a
+  /// terminal.
+  ///
+  /// Without a terminal there is no prompt: piped input belongs to the command.
+  private func passphraseOfKey() throws -> [UInt8]? {
+    if let given = try passphrase() { return given }
+    guard SecretInput.isTerminal, Node.isProtected(at: homePath) else { return nil }
+    return try SecretInput.line(asking: "the passphrase of this node's key:")
+  }
+
+  /// Returns the passphrase for a new key: the given one, or one typed twice.
+  ///
+  /// - Parameter isAsked: whether to prompt for a passphrase, or to read the first line of piped
+  ///   input.
+  func passphraseOfNewKey(isAsked: Bool) throws -> [UInt8]? {
+    guard isAsked else { return try passphrase() }
+    guard passphraseFile == nil else {
+      throw CommandFailure(
+        .usage, "--ask-passphrase and --passphrase-file exclude each other",
+        hint: "leave one of them out")
+    }
+    let typed = try SecretInput.line(
+      asking: "a passphrase for this node's key:", isAlwaysAsked: false)
+    guard SecretInput.isTerminal else { return typed }
+    guard try SecretInput.line(asking: "the same once more:") == typed else {
+      throw CommandFailure(
+        .usage, "the two passphrases differ", hint: "nothing was made: try again")
+    }
+    return typed
+  }
+
+  /// Opens the node, and waits a moment for another command to end.
+  func open() async throws -> Node {
+    let node = try await Node.open(
+      at: homePath, passphrase: try passphraseOfKey(), schema: CommandSchema.node)
+    let values = try await SettingValues.load([.color], of: node, household: nil)
+    Style.choose(flag: color, setting: values.color)
+    if !json, ProgressLine.isShown { await node.tellTransfers(to: ProgressLine.tell) }
+    return node
+  }
+}
+
+/// This program's declarations of its records to a node.
+package enum CommandSchema {
+  static let node = NodeSchema(
+    records: HouseholdSchema.all, projections: [HouseholdProjection()],
+    policy: HouseholdSchema.rolePolicy, naturalKeys: HouseholdSchema.naturalKeys,
+    zoneName: { try HouseholdSettings.name(in: $0) })
+}

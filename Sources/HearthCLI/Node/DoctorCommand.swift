@@ -1,0 +1,320 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import HearthMembership
+import HearthSync
+
+/// Looks for faults, and shows the remedies.
+struct DoctorCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor", abstract: "Look for what is wrong and how to mend it.",
+    discussion: """
+      Looks at the data, permissions, clocks, forks, copies of this device, transports, what they
+      lack and what goes over none, every file of the shared folders, what others have and this
+      device does not get, what recovery words need, whether this device still belongs to its
+      households, what members wrote that cannot be, and free space.
+      Exit code 7 if data is damaged, 2 if something else needs your attention.
+      """)
+
+  @OptionGroup var options: CommonOptions
+
+  private struct Document: Encodable {
+    let findings: [DoctorFinding]
+  }
+
+  private static let wantedFreeBytes: UInt64 = 200 * 1024 * 1024
+
+  func run() async throws {
+    let node = try await options.open()
+    var findings = try await data(of: node)
+    findings += await surroundings(of: node)
+    findings += try await others(of: node)
+    try await node.close()
+    if options.json {
+      try Output.json(Document(findings: findings))
+    } else if findings.isEmpty {
+      Output.print(
+        Style.green("all is well")
+          + ": data, permissions, clocks, forks, transports, their files, what others have, "
+          + "recovery words, free space")
+    } else {
+      for finding in findings {
+        let colour = finding.isDamage ? Style.red : Style.yellow
+        Output.print("\(colour(finding.topic)): \(Style.safe(finding.text))")
+        Output.print("  remedy: \(Style.safe(finding.remedy))")
+      }
+    }
+    guard !findings.isEmpty else { return }
+    let isDamaged = findings.contains(where: \.isDamage)
+    throw ExitCode((isDamaged ? ExitStatus.corrupt : .partial).rawValue)
+  }
+
+  private func data(of node: Node) async throws -> [DoctorFinding] {
+    let result = try await node.verify()
+    let remedy =
+      "keep a copy of the home folder, then `hearth verify --repair`; if that does not help, join "
+      + "again from another device of the household"
+    return result.fileFaults.map { DoctorFinding("data", isDamage: true, $0, remedy: remedy) }
+      + result.zones.flatMap { zone in
+        zone.faults.map {
+          DoctorFinding(
+            "data", isDamage: true, "\(CheckText.name(zone.zone)): \($0)", remedy: remedy)
+        }
+      }
+  }
+
+  private func surroundings(of node: Node) async -> [DoctorFinding] {
+    var findings = await node.permissionFaults().map { fault in
+      let wanted = String(fault.wanted, radix: 8)
+      return DoctorFinding(
+        "permissions", "\(fault.path) is open to others (mode \(String(fault.mode, radix: 8)))",
+        remedy: "chmod \(wanted) '\(fault.path)'")
+    }
+    for clock in await node.clockFindings() {
+      findings.append(
+        DoctorFinding(
+          "clock", ClockText.line(clock),
+          remedy: "set date and time by the network on that device, and on this one"))
+    }
+    if let free = await node.freeBytes(), free < DoctorCommand.wantedFreeBytes {
+      findings.append(
+        DoctorFinding(
+          "space", "only \(free / 1_048_576) MB are free where this node lives",
+          remedy: "make room: with a full disk nothing can be written or received"))
+    }
+    return findings
+  }
+
+  private func others(of node: Node) async throws -> [DoctorFinding] {
+    var findings: [DoctorFinding] = []
+    for status in try await node.zoneStatuses() {
+      let membership = await node.membership(of: status.zone.group)
+      for author in status.forks {
+        let name = membership.device(author.device)?.card.name ?? "an unknown device"
+        findings.append(
+          DoctorFinding(
+            "fork",
+            "\(name) (\(author)) published two different histories in "
+              + CheckText.name(status.zone),
+            remedy: "find out whether that device was copied or restored; sync on it makes it "
+              + "begin a new life"))
+      }
+      for claim in status.falseClaims {
+        findings.append(
+          DoctorFinding(
+            "claim", "\(CheckText.name(status.zone)): \(claim)",
+            remedy:
+              "find out what program runs there; an owner or admin can remove who runs it, or "
+              + "`hearth sync` once more if that device was copied or restored"))
+      }
+      for item in status.waiting where item.reason == .format {
+        let names = status.newer.map { membership.device($0)?.card.name ?? ShortID.text($0) }
+        let sources =
+          names.isEmpty ? "" : ", which name \(names.joined(separator: ", ")) as their device,"
+        findings.append(
+          DoctorFinding(
+            "version",
+            "\(Words.count(item.count, "segment")) of \(CheckText.name(status.zone))\(sources) "
+              + "need a newer version of this program",
+            remedy: "update this program; if there is no newer one, somebody forged them"))
+      }
+    }
+    for transport in try await node.transportStatuses() {
+      if let problem = transport.oldKeys {
+        findings.append(
+          DoctorFinding("transport", "\(problem.place): \(problem.fault)", remedy: problem.remedy))
+      }
+      findings += Self.failures(of: transport)
+    }
+    findings += try await ways(of: node) + (try await endings(on: node))
+    if let copy = try await node.copyFinding() {
+      findings.append(DoctorFinding("copy", copy.fault, remedy: copy.remedy))
+    }
+    for (folder, problems) in try await node.damagedFiles() {
+      // Problems with the same remedy are one finding.
+      for remedy in Set(problems.map(\.remedy)).sorted() {
+        let alike = problems.filter { $0.remedy == remedy }
+        findings.append(
+          DoctorFinding(
+            "files",
+            "\(Words.count(alike.count, "file")) in \(folder) cannot be used, the first: "
+              + "\(alike[0].fault)", remedy: remedy))
+      }
+    }
+    findings += try await withheld(from: node) + (try await capsules(of: node))
+    return findings + (try await HouseholdFindings.all(on: node))
+  }
+
+  /// The failures of one transport, now or in the last round.
+  private static func failures(of transport: TransportStatus) -> [DoctorFinding] {
+    let (number, isRelay) = (transport.setting.number, transport.setting.kind == "relay")
+    let orRemove = ", or `hearth transport remove \(number)`"
+    if let failure = transport.failure {
+      let remedy =
+        transport.refusalRemedy
+        ?? (isRelay ? "start the relay or look at the network" : "make the folder reachable")
+      // The remedy has its own line.
+      let isTwice = failure.hasSuffix("; " + remedy)
+      return [
+        DoctorFinding(
+          "transport", String(failure.dropLast(isTwice ? remedy.count + 2 : 0)),
+          remedy: transport.isMistrusted ? remedy : remedy + orRemove)
+      ]
+    }
+    if let fault = transport.fault {
+      return [
+        DoctorFinding(
+          "transport", fault,
+          remedy: "make room or let this user write there, then `hearth sync`" + orRemove)
+      ]
+    }
+    guard let last = transport.lastFailure else {
+      guard let missing = transport.unpublished, missing > 0 else { return [] }
+      return [
+        DoctorFinding(
+          "transport",
+          "\(transport.setting.path) lacks \(Words.count(missing, "segment")) that this device has",
+          remedy: "`hearth sync` gives \(missing == 1 ? "it" : "them") to it (again)")
+      ]
+    }
+    return [
+      DoctorFinding(
+        "transport",
+        "\(transport.setting.path): not everything could be given or taken, since "
+          + "\(MomentText.iso(last.milliseconds)): \(last.text)",
+        remedy: "do what it says, then `hearth sync`" + orRemove)
+    ]
+  }
+
+  /// The zones that no transport carries, so that nobody else has them.
+  private func ways(of node: Node) async throws -> [DoctorFinding] {
+    let stranded = try await StrandedText.items(on: node)
+    if !stranded.isEmpty {
+      return stranded.map {
+        DoctorFinding(
+          "transport",
+          "\($0.name) is carried by none of your transports: nobody else gets what is new in "
+            + "it, and recovery words do not bring it back",
+          remedy: $0.remedy + ", then `hearth sync`")
+      }
+    }
+    guard try await node.transports().isEmpty else { return [] }
+    var findings: [DoctorFinding] = []
+    for status in try await node.zoneStatuses()
+    where status.zone.kind == .data && status.zone.database == .shared && status.unsynced > 0 {
+      guard await node.ending(in: status.zone.group) == nil else { continue }
+      findings.append(
+        DoctorFinding(
+          "transport",
+          "there is no way to others: \(Words.count(status.unsynced, "change")) of "
+            + "\(CheckText.name(status.zone)) \(status.unsynced == 1 ? "is" : "are") on this "
+            + "device alone",
+          remedy: StrandedText.addWay + ", then `hearth sync`"))
+    }
+    return findings
+  }
+
+  /// The households from which this device is removed, or whose others reject it.
+  private func endings(on node: Node) async throws -> [DoctorFinding] {
+    var findings: [DoctorFinding] = []
+    for zone in await node.dataZones() where zone.database == .shared {
+      if let ending = await node.ending(in: zone.group) {
+        let standing = try await StandingText.Document(of: zone, on: node)
+        let own = standing.ownQuarantined > 0
+        findings.append(
+          DoctorFinding(
+            "membership",
+            EndingText.line(ending, household: zone.name)
+              + ": you keep the data on this device and receive nothing new"
+              + (own ? "; \(StandingText.lost(standing))" : ""),
+            remedy: EndingText.remedy(ending, hasOthers: await hasOthers(zone, on: node))))
+      } else if let reason = await node.entryRefusal(to: zone.group) {
+        findings.append(
+          DoctorFinding(
+            "membership",
+            "\(CheckText.name(zone)): this device joined, and the others do not take it: \(reason)",
+            remedy: "ask for a new invitation, and `hearth join -` with it"))
+      }
+    }
+    guard let standing = try await node.privateStanding(), let ending = standing.ending else {
+      return findings
+    }
+    return findings + [
+      DoctorFinding(
+        "membership",
+        EndingText.line(ending, household: "your private database") + ": it receives nothing new",
+        remedy: standing.devices.isEmpty
+          ? EndingText.recovering
+          : "\(EndingText.remedyWithoutPrivate); if you have no other one, \(EndingText.recovering)"
+      )
+    ]
+  }
+
+  /// Whether another device of this node's person is known to belong to a household.
+  private func hasOthers(_ zone: ZoneState, on node: Node) async -> Bool {
+    let membership = await node.membership(of: zone.group)
+    let own = membership.device(await node.device)?.person
+    return membership.devices.contains { $0.person == own }
+  }
+
+  /// The changes that others have and no transport delivered to this device.
+  private func withheld(from node: Node) async throws -> [DoctorFinding] {
+    let kinds = try await node.transports().map(\.kind)
+    var findings: [DoctorFinding] = []
+    for zone in await node.dataZones() where zone.database == .shared {
+      if try await node.awaitsSnapshot(in: zone.group), await node.ending(in: zone.group) == nil {
+        findings.append(
+          DoctorFinding(
+            "newcomer", "\(CheckText.name(zone)): \(StandingText.lacking)",
+            remedy: StandingText.remedyOfLacking(
+              from: await node.awaitedVoices(in: zone.group))))
+      }
+      if let refuted = try await node.refutedBase(in: zone.group) {
+        findings.append(
+          DoctorFinding(
+            "snapshot",
+            "\(CheckText.name(zone)): it began from a snapshot by "
+              + "\(Style.safe(refuted.maker)), and "
+              + "\(Style.safe(refuted.others.joined(separator: " and "))) attested something else",
+            remedy:
+              "ask both, compare with `hearth digest`, and join anew with a link from the one "
+              + "you believe"))
+      }
+      findings += try await node.stateDifferences(in: zone.group).map {
+        DoctorFinding(
+          "difference",
+          "\(CheckText.name(zone)): \(Style.safe($0.name)) has the same changes as this device and "
+            + "reports other records",
+          remedy: "`hearth verify` and `hearth digest` here and there tell which of them is wrong; "
+            + "what a disk changed `hearth verify --repair` mends")
+      }
+      findings += try await StandingText.withheld(of: zone, on: node).map {
+        DoctorFinding(
+          "withheld", StandingText.line($0, kinds: kinds),
+          remedy: "sync once more, here and on the device of \($0.person); if it stays, look "
+            + "whether all of you use the same folders and relays")
+      }
+    }
+    return findings
+  }
+
+  /// The faults of recovery bundles, which keep recovery words from working.
+  private func capsules(of node: Node) async throws -> [DoctorFinding] {
+    guard let standing = try await node.capsuleStanding() else { return [] }
+    guard standing.isPlaceKnown else {
+      return [
+        DoctorFinding(
+          "words",
+          "this device does not know where the capsule of your recovery words lies, and cannot "
+            + "look at it",
+          remedy: "`hearth words check` with your sheet lets it know; or `hearth sync` on a device "
+            + "that knows, then here")
+      ]
+    }
+    return standing.transports.compactMap { place, state in
+      Node.fault(of: state).map {
+        DoctorFinding("words", "\(place): \($0)", remedy: "`hearth sync` here writes it anew")
+      }
+    }
+  }
+}

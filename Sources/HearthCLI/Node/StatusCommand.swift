@@ -1,0 +1,223 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import HearthMembership
+import HearthSync
+
+/// Shows the identity and state of this node.
+struct StatusCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "Show who this node is and how it stands.")
+
+  @OptionGroup var options: CommonOptions
+
+  private struct Document: Encodable {
+    struct Household: Encodable {
+      let name: String
+      let id: String
+      let role: String?
+      let people: Int
+      let devices: Int
+      let changes: UInt64
+      /// The number of own changes among `changes` that no transport has taken.
+      let unsynced: Int
+      /// The number of own membership operations that no transport has taken.
+      let unsyncedMembership: Int
+      let waiting: [String: Int]
+      let forks: [String]
+      let standing: StandingText.Document
+      /// The history that newcomers may read: `everything` or `from-joining`.
+      let newcomers: String
+      let warning: String?
+      /// The numbers of the transports that carry it.
+      let transports: [Int]
+      /// Whether none of the existing transports carries it.
+      let isStranded: Bool
+    }
+    struct Transport: Encodable {
+      let number: Int
+      let kind: String
+      let path: String
+      let cargo: CargoText
+      let unpublishedSegments: Int?
+      let failure: String?
+      let problem: String?
+      /// The time at which it was last seen rolled back to an older state; absent if not within a
+      /// week.
+      let setBack: String?
+    }
+    let home: String
+    let person: String
+    let personId: String
+    let device: String
+    let deviceId: String
+    let life: Int
+    let households: [Household]
+    let privateDatabase: PrivateText.Document?
+    let pendingJoins: [PendingJoinText]
+    let transports: [Transport]
+    let notices: [NoticeText.Document]
+    let clock: [ClockText.Document]
+  }
+
+  func run() async throws {
+    let node = try await options.open()
+    let statuses = try await node.zoneStatuses()
+    let transports = try await node.transportStatuses()
+    let notices = try await node.notices()
+    let clocks = await node.clockFindings()
+    let profile = await node.profile
+    let device = await node.device
+    let moment = try await MomentText.of(node)
+    let stranded = try await StrandedText.items(on: node)
+    var households: [Document.Household] = []
+    for status in statuses where status.zone.kind == .data && status.zone.database == .shared {
+      let membership = await node.membership(of: status.zone.group)
+      // Membership operations of the same group are part of the household's status.
+      let group = statuses.filter { $0.zone.group == status.zone.group }
+      var waiting: [String: Int] = [:]
+      for item in group.flatMap(\.waiting) {
+        waiting[item.reason.rawValue, default: 0] += item.count
+      }
+      households.append(
+        Document.Household(
+          name: status.zone.name, id: status.zone.id.hex,
+          role: membership.role(of: device)?.name, people: membership.people.count,
+          devices: membership.devices.count, changes: status.changes,
+          unsynced: status.unsynced,
+          unsyncedMembership: group.filter { $0.zone.kind == .control }
+            .reduce(0) { $0 + $1.unsynced },
+          waiting: waiting,
+          forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex),
+          standing: try await StandingText.Document(of: status.zone, on: node),
+          newcomers: NewcomerWords.word(membership.newcomers),
+          warning: await node.riskWarning(of: status.zone.group),
+          transports: try await node.transports(of: status.zone.group).map(\.number),
+          isStranded: stranded.contains { $0.zone.group == status.zone.group }))
+    }
+    let pending = try await node.pendingJoins().map { PendingJoinText($0) }
+    var ways: [Document.Transport] = []
+    for status in transports {
+      ways.append(
+        Document.Transport(
+          number: status.setting.number, kind: status.setting.kind, path: status.setting.path,
+          cargo: await CargoText(status.setting, on: node),
+          unpublishedSegments: status.unpublished, failure: status.failure,
+          problem: status.oldKeys.map { "\($0.fault): \($0.remedy)" },
+          setBack: status.setBackMilliseconds.map(MomentText.iso)))
+    }
+    let document = Document(
+      home: await node.home, person: profile.personName, personId: await node.person.hex,
+      device: profile.deviceName, deviceId: device.hex, life: await node.life,
+      households: households,
+      privateDatabase: try await PrivateText.Document.of(node, statuses), pendingJoins: pending,
+      transports: ways, notices: notices.map(NoticeText.Document.init),
+      clock: clocks.map(ClockText.Document.init))
+    try await node.close()
+    if options.json { return try Output.json(document) }
+    show(document, moment, transports.map(\.setBackMilliseconds), stranded)
+    for item in stranded where item.zone.database == .personal {
+      Output.print(Style.yellow("private:   is carried by none of your transports: \(item.remedy)"))
+    }
+    for notice in notices.suffix(StatusCommand.shownNotices) {
+      Output.print("notice:    \(NoticeText.line(notice, moment))")
+    }
+    for finding in clocks { Output.print("clock:     \(Style.yellow(ClockText.line(finding)))") }
+  }
+
+  private static let shownNotices = 5
+
+  private func show(
+    _ document: Document, _ moment: MomentText, _ setBacks: [UInt64?],
+    _ stranded: [StrandedText.Item]
+  ) {
+    Output.print("person:    \(Style.bold(document.person))")
+    let life = document.life > 1 ? ", life \(document.life)" : ""
+    Output.print("device:    \(document.device) (\(document.deviceId.prefix(8))\(life))")
+    Output.print("home:      \(document.home)")
+    if document.households.isEmpty && document.pendingJoins.isEmpty {
+      Output.print("household: none yet; `hearth household create NAME` or `hearth join -`")
+    }
+    for household in document.households {
+      Output.print("household: \(Style.bold(Style.safe(household.name))), \(words(household))")
+      let kinds = document.transports.filter { household.transports.contains($0.number) }
+        .map(\.kind)
+      for line in StandingText.lines(household.standing, kinds: kinds) {
+        Output.print("           " + line)
+      }
+      if household.newcomers != NewcomerWords.word(.full) {
+        Output.print("           \(NewcomerWords.words(.fromJoin))")
+      }
+      // Pending segments of a removed device never become readable.
+      let waiting = household.standing.ended == nil ? household.waiting : [:]
+      for (reason, count) in waiting.sorted(by: { $0.key < $1.key }) {
+        let words = PendingReason(rawValue: reason).map(Words.reason) ?? reason
+        Output.print("           \(Words.count(count, "segment")) waiting for \(words)")
+      }
+      if let warning = household.warning {
+        Output.print(Style.yellow("           warning: \(warning)"))
+      }
+      for item in stranded where item.zone.id.hex == household.id {
+        Output.print(
+          Style.yellow("           it is carried by none of your transports: \(item.remedy)"))
+      }
+      for fork in household.forks {
+        Output.print(
+          Style.red("           device \(fork.prefix(8)) published two different histories"))
+      }
+    }
+    for line in document.privateDatabase.map(PrivateText.lines) ?? [] { Output.print(line) }
+    for pending in document.pendingJoins {
+      for line in pending.lines { Output.print(line) }
+    }
+    if document.transports.isEmpty {
+      Output.print("transport: none yet; `hearth transport add folder PATH`")
+    }
+    for (transport, setBack) in zip(document.transports, setBacks) {
+      Output.print("transport: \(words(transport, in: document.households))")
+      if let problem = transport.problem {
+        Output.print(Style.yellow("           " + Style.safe(problem)))
+      }
+      if let setBack {
+        Output.print(
+          Style.yellow(
+            "           was set back to an old copy, as this device saw on "
+              + "\(moment.text(setBack)): `hearth log`"))
+      }
+    }
+  }
+
+  private func words(_ household: Document.Household) -> String {
+    let people = household.people == 1 ? "1 person" : "\(household.people) people"
+    let own = UnsyncedText.words(
+      household.unsynced, membership: household.unsyncedMembership,
+      isOver: household.standing.ended != nil)
+    return "\(people), \(Words.count(household.devices, "device")), you are "
+      + "\(household.role ?? "no member"), "
+      + "\(Words.count(Int(clamping: household.changes), "change")),"
+      + " \(own)"
+  }
+
+  private func words(
+    _ transport: Document.Transport, in households: [Document.Household]
+  ) -> String {
+    if let failure = transport.failure { return Style.red(Style.safe(failure)) }
+    let missing = transport.unpublishedSegments ?? 0
+    let carried = transport.cargo.isEverything ? "" : "for \(transport.cargo.words), "
+    let place = "\(transport.kind) \(transport.path), \(carried)"
+    let lost = households.filter {
+      $0.standing.ended != nil && $0.unsynced + $0.unsyncedMembership > 0
+        && $0.transports.contains(transport.number)
+    }
+    if missing == 0, !lost.isEmpty {
+      let parts = lost.map {
+        "\(Words.count($0.unsynced + $0.unsyncedMembership, "change")) of \(Style.safe($0.name))"
+      }
+      return place + "lacks \(parts.joined(separator: " and ")), where this device is out"
+    }
+    return place
+      + (missing == 0
+        ? "has everything that is sealed"
+        : "lacks \(Words.count(missing, "segment")): `hearth sync`")
+  }
+}

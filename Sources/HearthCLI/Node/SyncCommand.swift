@@ -1,0 +1,232 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import Glibc
+import Hearth
+import HearthCRDT
+import HearthSync
+import Synchronization
+
+/// Syncs with every transport.
+struct SyncCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sync", abstract: "Exchange what is new with the others.",
+    discussion: """
+      With --watch the command goes on until it is interrupted, and syncs whenever a shared folder
+      or this node changes, or a relay tells of news. The node stays free for other commands in
+      between.
+
+      Each sync reads a few files of a shared folder again, to see whether they are still whole. \
+      --check reads all. What is damaged and is here is put right.
+      """)
+
+  @Flag(help: "Go on syncing whenever something changes.")
+  var watch = false
+
+  @Flag(help: "Read every file of the shared folders again and put damaged ones right.")
+  var check = false
+
+  @OptionGroup var options: CommonOptions
+
+  func validate() throws {
+    if watch, check { throw ValidationError("--check is for one sync: leave --watch out") }
+  }
+
+  func run() async throws {
+    if watch { return try await Watching(options: options).run() }
+    let node = try await options.open()
+    let (report, news) = try await PeopleNews.sync(node, checking: check ? .all : .some)
+    let catalogues = await SyncText.refresh(node)
+    try await node.close()
+    if options.json {
+      try Output.json(SyncText.Document(report, catalogues: catalogues.refreshed))
+    } else {
+      if report.transports.isEmpty {
+        Output.note(
+          "there is no transport yet: `hearth transport add relay ADDRESS`, or `add folder PATH`")
+      }
+      for transport in report.transports where transport.failure == nil {
+        Output.print(SyncText.line(transport))
+        if check { for line in SyncText.mended(transport) { Output.print(line) } }
+      }
+      for line in news.lines + catalogues.news { Output.print(line) }
+    }
+    for remark in news.remarks + catalogues.warnings { Output.note(remark) }
+    try SyncText.check(report, isQuiet: options.json, isWhole: check)
+  }
+}
+
+/// The loop of `sync --watch`.
+private struct Watching {
+  let options: CommonOptions
+
+  /// The result of a round.
+  private struct Round {
+    let source: NewsSource
+    let report: SyncReport
+    let news: PeopleNews
+    let catalogues: SyncText.Catalogues
+  }
+
+  private struct Event: Encodable {
+    let schema = 1
+    let at: String
+    let report: SyncText.Document
+  }
+
+  private static let pauseAfterLockMilliseconds = 1_000
+  /// How long catalogues count as fresh: they change rarely, and rounds are frequent.
+  private static let catalogueMilliseconds: UInt64 = 3_600_000
+
+  func run() async throws {
+    let stop = StopSignals()
+    var watch = try NewsWatch(try await source())
+    stop.onStop { [watch] in watch.stop() }
+    var lastWords = ""
+    var away: Set<String> = []
+    var lastRemarks: [String] = []
+    var nextCatalogues: UInt64 = 0
+    Output.note("watching; interrupt to stop")
+    while !stop.isStopped {
+      do {
+        let now = Node.wallClock()
+        let round = try await round(refreshing: now >= nextCatalogues)
+        if now >= nextCatalogues { nextCatalogues = now + Watching.catalogueMilliseconds }
+        watch.noteDatabase()
+        tell(round.report, &lastWords)
+        tellReturns(round.report, &away)
+        tell(round.news, &lastRemarks)
+        if !options.json { for line in round.catalogues.news { Output.print(line) } }
+        for line in round.catalogues.warnings { Output.note(line) }
+        try StandardStream.requireWritten()
+        if round.source != watch.source {
+          watch = try NewsWatch(round.source)
+          stop.onStop { [watch] in watch.stop() }
+          continue
+        }
+      } catch let error where ExitStatus.of(error) == .locked {
+        try await Task.sleep(for: .milliseconds(Watching.pauseAfterLockMilliseconds))
+        continue
+      }
+      guard await watch.wait() else { break }
+    }
+    Output.note("stopped")
+  }
+
+  /// Opens the node, syncs and closes it, so that other commands can run in between.
+  private func round(refreshing: Bool) async throws -> Round {
+    let node = try await options.open()
+    let (report, news) = try await PeopleNews.sync(node)
+    let catalogues = refreshing ? await SyncText.refresh(node) : SyncText.Catalogues()
+    let source = try await node.newsSource()
+    try await node.close()
+    return Round(source: source, report: report, news: news, catalogues: catalogues)
+  }
+
+  private func source() async throws -> NewsSource {
+    let node = try await options.open()
+    let source = try await node.newsSource()
+    try await node.close()
+    return source
+  }
+
+  /// Reports news about people; a repeated remark is printed once.
+  private func tell(_ news: PeopleNews, _ lastRemarks: inout [String]) {
+    if !options.json { for line in news.lines { Output.print(line) } }
+    for remark in news.remarks where !lastRemarks.contains(remark) { Output.note(remark) }
+    lastRemarks = news.remarks
+  }
+
+  /// Reports the transports that can be reached again.
+  private func tellReturns(_ report: SyncReport, _ away: inout Set<String>) {
+    for transport in report.transports where away.contains(transport.setting) {
+      guard transport.failure == nil else { continue }
+      Output.note("\(transport.setting): can be reached again")
+    }
+    away = Set(report.transports.filter { $0.failure != nil }.map(\.setting))
+  }
+
+  /// Reports changes; a persistent problem is printed once.
+  private func tell(_ report: SyncReport, _ lastWords: inout String) {
+    let problems = report.transports.flatMap { transport in
+      [transport.failure ?? ""] + transport.problems.map { $0.place + $0.fault }
+    }.joined(separator: "\n")
+    if problems != lastWords {
+      SyncText.tellProblems(report, isQuiet: true)
+      let isRelayAway = report.transports.contains {
+        $0.failure != nil && $0.setting.hasPrefix("hearth-relay:")
+      }
+      if isRelayAway {
+        Output.note("watching goes on: the relay is tried again at least once a minute")
+      }
+      lastWords = problems
+    }
+    func isNews(_ report: TransportReport) -> Bool {
+      report.received > 0 || report.published > 0 || report.restored > 0
+    }
+    guard report.transports.contains(where: isNews) else { return }
+    let now = Node.wallClock()
+    if options.json {
+      try? Output.jsonLine(Event(at: MomentText.iso(now), report: SyncText.Document(report)))
+      return
+    }
+    for transport in report.transports where isNews(transport) {
+      Output.print("\(MomentText.iso(now)) \(SyncText.line(transport))")
+    }
+  }
+}
+
+/// SIGINT and SIGTERM as requests to stop: the first one stops in order, the second at once.
+final class StopSignals {
+  private let state = StopState()
+  private let sources: [any DispatchSourceSignal]
+
+  init() {
+    let state = state
+    sources = [SIGINT, SIGTERM].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        if state.stop() { _exit(128 + number) }
+      }
+      source.resume()
+      return source
+    }
+  }
+
+  var isStopped: Bool { state.isStopped }
+
+  /// Sets an additional action for the request; it runs now if the request came already.
+  func onStop(_ action: @escaping @Sendable () -> Void) {
+    state.set(action)
+  }
+}
+
+private final class StopState: Sendable {
+  private struct Value {
+    var isStopped = false
+    var action: (@Sendable () -> Void)?
+  }
+
+  private let lock = Mutex(Value())
+
+  var isStopped: Bool { lock.withLock { $0.isStopped } }
+
+  /// - Returns: whether a request had come before.
+  func stop() -> Bool {
+    let (before, action) = lock.withLock { value in
+      defer { value.isStopped = true }
+      return (value.isStopped, value.action)
+    }
+    action?()
+    return before
+  }
+
+  func set(_ action: @escaping @Sendable () -> Void) {
+    let isStopped = lock.withLock { value in
+      value.action = action
+      return value.isStopped
+    }
+    if isStopped { action() }
+  }
+}

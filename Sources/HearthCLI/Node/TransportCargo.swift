@@ -1,0 +1,70 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import HearthMembership
+import HearthSync
+
+extension TransportCommand {
+  /// Sets the scope of a transport.
+  struct Carry: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "carry", abstract: "Choose which households go over a way.",
+      discussion: """
+        A way carries everything unless it was told otherwise; one that came with an invitation
+        beside others carries that household alone. What lies at a place already stays there,
+        encrypted, and is not kept up to date any more.
+
+        Examples:
+          hearth transport carry 2 --only Home --only Garden
+          hearth transport carry 2 --also Cabin
+          hearth transport carry 2 --private
+          hearth transport carry 2 --everything
+        """)
+
+    @Argument(help: "Its number, path or address.")
+    var name: String
+
+    @Option(name: .long, help: "A household that goes over it beside the others; repeatable.")
+    var also: [String] = []
+
+    @Flag(help: "Let everything go over it, also households that you come to be in later.")
+    var everything = false
+
+    @OptionGroup var cargo: CargoOptions
+    @OptionGroup var options: CommonOptions
+
+    /// Whether the options replace the whole scope, and do not extend it.
+    private func setsAll() throws -> Bool {
+      let names = !cargo.only.isEmpty || options.household != nil
+      let isMixed =
+        [everything, names, !also.isEmpty].count(where: \.self) > 1
+        || everything && cargo.privateDatabase
+      guard !isMixed, everything || names || !also.isEmpty || cargo.privateDatabase else {
+        throw CommandFailure(
+          .usage, isMixed ? "these do not go together" : "nothing says what is to go over it",
+          hint: "use one of --everything, --only NAME and --also NAME; --private goes with the "
+            + "last two or alone")
+      }
+      return everything || names
+    }
+
+    func run() async throws {
+      let setsAll = try setsAll()
+      let node = try await options.open()
+      let wanted = try await cargo.cargo(options, on: node)
+      let added = try await CargoOptions.groups(named: also, on: node)
+      let setting =
+        setsAll
+        ? try await node.setCargo(of: name, to: wanted)
+        : try await node.addCargo(
+          to: name,
+          TransportCargo(households: added, privateDatabase: cargo.privateDatabase))
+      let item = await Item(setting, on: node)
+      let warnings = try await StrandedText.warnings(on: node)
+      try await node.close()
+      for warning in warnings { Output.note(warning) }
+      if options.json { return try Output.json(item) }
+      Output.print("transport \(setting.number) carries \(item.cargo.words)")
+    }
+  }
+}

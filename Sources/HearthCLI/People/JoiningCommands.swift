@@ -1,0 +1,127 @@
+import ArgumentParser
+import Foundation
+import Hearth
+import HearthCRDT
+import HearthMembership
+import HearthSync
+
+/// Joins a household.
+struct JoinCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "join", abstract: "Join a household by an invitation's link.",
+    discussion: """
+      Whoever has the link can join, so it belongs neither into a shell's history nor into the list
+      of processes: `hearth join -` reads it from standard input, and a terminal does not show it.
+
+      Examples:
+        hearth join -                      then paste the link
+        hearth join - < link.txt
+        hearth join - --folder ~/Shared    where the folder is elsewhere on this device
+      """)
+
+  @Argument(help: "`-` to read the link that `hearth invite` printed, or the link itself.")
+  var link: String
+
+  @Option(
+    help: "The shared folder on this device, or a relay's address, if not where the link says.")
+  var folder: String?
+
+  @OptionGroup var options: CommonOptions
+
+  private struct Document: Encodable {
+    /// `joined`, or `asked` if somebody must approve first.
+    let state: String
+    let household: String
+    let id: String?
+    let role: String?
+    let people: [String]
+    let number: String?
+    /// The person whose further device this one became; absent if it joined as a new person.
+    let deviceOf: String?
+    /// Whether it already shares that person's private database.
+    let privateDatabase: Bool
+  }
+
+  func run() async throws {
+    let link = try InvitationLink(text: link == "-" ? JoinCommand.pasted() : link)
+    let node = try await options.open()
+    switch try await node.enter(by: link, folderOverride: folder) {
+    case .joined(let zone): try await tell(joined: zone, on: node)
+    case .asked(let pending): try await tell(asked: pending, on: node)
+    }
+  }
+
+  /// The link on the first line of standard input.
+  private static func pasted() throws -> String {
+    let line = try SecretInput.line(
+      asking: "paste the link, the last line that `hearth invite` printed, and press Enter; it is "
+        + "not shown:", isAlwaysAsked: false, maximumBytes: InvitationLink.maximumCharacters)
+    guard let text = String(validating: line, as: UTF8.self) else {
+      throw CommandFailure(.usage, "what is on standard input is not UTF-8 text")
+    }
+    return text
+  }
+
+  private func tell(joined zone: ZoneID, on node: Node) async throws {
+    let context = try await HouseholdContext.of(zone, node: node)
+    let membership = await node.membership(of: context.zone.group)
+    let own = await node.device
+    let role = membership.role(of: own)
+    try await context.introducePerson()
+    let report = try await node.sync()
+    let standing = try await node.privateStanding()
+    let isShared = standing.map { $0.devices.count > 1 && $0.pending == nil } ?? false
+    let isFurther = membership.devices.count { $0.person == membership.person(of: own)?.id } > 1
+    let name = await node.profile.personName
+    let everybody = membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+    let people = everybody.map(\.name)
+    let shown = ShownNames(of: membership)
+    let ways = try await node.transports(of: context.zone.group)
+    try await node.close()
+    if options.json {
+      try Output.json(
+        Document(
+          state: "joined", household: context.zone.name, id: zone.hex, role: role?.name,
+          people: people, number: nil, deviceOf: isFurther ? name : nil,
+          privateDatabase: isShared))
+    } else {
+      Output.print("joined \(Style.safe(context.zone.name)) as \(role?.name ?? "nobody")")
+      let names = everybody.map { shown.markedName(of: $0.id) ?? $0.name }
+      Output.print("people: \(Style.safe(names.joined(separator: ", ")))")
+      if isFurther {
+        Output.print(
+          "this device is \(Style.safe(name))'s now"
+            + (isShared ? ", and shares \(Style.safe(name))'s private settings" : ""))
+      }
+      if let twin = PersonChoice.warning(
+        ofNewcomer: name, membership.person(of: own)?.id, in: membership, context.zone.name)
+      {
+        Output.note(twin)
+      }
+      if ways.count == 1, let way = ways.first, way.cargo?.households.count == 1 {
+        Output.note(
+          "it goes over transport \(way.number) (\(way.kind)), and your other households do not: "
+            + "`hearth transport carry` changes that")
+      }
+      if let pending = standing?.pending { Output.note(PrivateText.words(pending)) }
+      Output.note("next: `hearth list` shows the chores; `hearth sync --watch` keeps in step")
+    }
+    try SyncText.check(report, isQuiet: true)
+  }
+
+  private func tell(asked pending: PendingJoin, on node: Node) async throws {
+    try await node.close()
+    if options.json {
+      return try Output.json(
+        Document(
+          state: "asked", household: pending.groupName, id: nil, role: pending.roleName,
+          people: [], number: pending.number, deviceOf: nil, privateDatabase: false))
+    }
+    let inviter = Style.safe(pending.inviterName)
+    Output.print("asked \(Style.safe(pending.groupName)) to let this device in")
+    Output.print("number: \(pending.number)")
+    Output.note(
+      "next: tell \(inviter) this number, by voice or face to face; \(inviter) or another admin "
+        + "compares it and approves (`hearth approve`); then `hearth sync` here finishes joining")
+  }
+}

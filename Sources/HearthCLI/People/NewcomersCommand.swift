@@ -1,0 +1,82 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import HearthMembership
+import HearthSync
+
+extension HouseholdCommand {
+  /// Shows or sets which history newcomers may read.
+  struct Newcomers: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "newcomers", abstract: "Show or set what newcomers may read.",
+      discussion: """
+        Rules:
+          everything    what was ever written
+          from-joining  how things stand, and what is written from the invitation on
+
+        Who joins by approval reads from the approval on. An owner or admin sets the rule; it holds
+        for who is invited afterwards. Links that let in at once and were made before carry the keys
+        of before, so from-joining closes them. Setting it back opens nothing that was closed.
+
+        Examples:
+          hearth household newcomers
+          hearth household newcomers from-joining
+        """)
+
+    @Argument(help: "everything or from-joining; without it the present rule is shown.")
+    var rule: String?
+    @OptionGroup var options: CommonOptions
+
+    private struct Document: Encodable {
+      let household: String
+      let newcomers: String
+      let was: String?
+      let closedInvitations: [String]?
+    }
+
+    func run() async throws {
+      let rule = try rule.map(NewcomerWords.rule)
+      let context = try await HouseholdContext.open(options)
+      guard let rule else { return try await show(context) }
+      try await Telling.first(context.node)
+      let gate = await context.roleGate()
+      try gate.requireAdmin(to: "set what newcomers may read")
+      let before = gate.membership.newcomers
+      let closed = try await context.node.setNewcomers(rule, of: context.zone.group)
+      let report = try await Telling.others(context.node)
+      if options.json {
+        try Output.json(
+          Document(
+            household: context.zone.name, newcomers: NewcomerWords.word(rule),
+            was: NewcomerWords.word(before), closedInvitations: closed.map(\.hex)))
+      } else if rule == before {
+        Output.print("\(NewcomerWords.words(rule)), as before")
+      } else {
+        Output.print("\(NewcomerWords.words(rule)) now")
+        if !closed.isEmpty {
+          let links = closed.count == 1 ? "its link carries" : "their links carry"
+          Output.print(
+            "closed \(Words.count(closed.count, "open invitation")), as \(links) keys of before: "
+              + "`hearth invite`")
+        }
+        if rule == .full {
+          Output.note("what was written while they read less stays closed to who comes now")
+        }
+        Output.note(Telling.words(report))
+      }
+      try SyncText.check(report, isQuiet: true)
+    }
+
+    private func show(_ context: HouseholdContext) async throws {
+      let rule = await context.node.membership(of: context.zone.group).newcomers
+      try await context.node.close()
+      if options.json {
+        return try Output.json(
+          Document(
+            household: context.zone.name, newcomers: NewcomerWords.word(rule), was: nil,
+            closedInvitations: nil))
+      }
+      Output.print(NewcomerWords.words(rule))
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import Hearth
+import HearthCRDT
+import HearthMembership
+import HearthSync
+
+/// The scope of a transport, as options.
+struct CargoOptions: ParsableArguments {
+  @Option(
+    name: .long, help: "A household that goes over it; repeat it for more. Others do not.")
+  var only: [String] = []
+
+  @Flag(name: .customLong("private"), help: "Let your private database go over it.")
+  var privateDatabase = false
+
+  /// Returns the given scope; nil if none was given, which means everything.
+  ///
+  /// `--household NAME`, which every command has, is the same as `--only NAME`.
+  func cargo(_ options: CommonOptions, on node: Node) async throws -> TransportCargo? {
+    let names = only + [options.household].compactMap(\.self)
+    guard !names.isEmpty || privateDatabase else { return nil }
+    return TransportCargo(
+      households: try await CargoOptions.groups(named: names, on: node),
+      privateDatabase: privateDatabase)
+  }
+
+  /// Returns the households of some names.
+  static func groups(named names: [String], on node: Node) async throws -> [GroupID] {
+    let households = await node.dataZones().filter { $0.database == .shared }
+    return try names.map { try HouseholdNames.zone($0, among: households).group }
+  }
+}
+
+/// The scope of a transport, in words and for programs.
+struct CargoText: Encodable {
+  /// Whether the transport carries everything, including future zones.
+  let isEverything: Bool
+  /// The names of the households that it carries.
+  let households: [String]
+  /// Whether it carries the private database.
+  let privateDatabase: Bool
+
+  private enum CodingKeys: String, CodingKey {
+    case isEverything = "everything"
+    case households, privateDatabase
+  }
+
+  init(_ setting: TransportSetting, on node: Node) async {
+    let carried = await node.groups(over: setting)
+    isEverything = setting.cargo == nil
+    let zones = await node.dataZones().filter { carried.contains($0.group) }
+    households = zones.filter { $0.database == .shared }.map(\.name)
+    privateDatabase = setting.cargo?.privateDatabase ?? true
+  }
+
+  /// The scope in one line.
+  var words: String {
+    if isEverything { return "everything" }
+    let names = households.map { Style.safe($0) } + (privateDatabase ? ["private"] : [])
+    return names.isEmpty ? "nothing" : names.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,274 @@
+import Hearth
+import HearthCRDT
+import HearthMembership
+import HearthSync
+
+/// This node's status with the people of a household, for `hearth status`.
+enum StandingText {
+  /// The facts to report; all empty in a healthy household.
+  struct Document: Encodable {
+    struct End: Encodable {
+      /// `removed`, `revoked`, `left` or `recovered`.
+      let kind: String
+      let by: String
+      let at: String
+      let text: String
+    }
+    struct Withheld: Encodable {
+      let device: String
+      let person: String
+      let changes: UInt64
+      let witness: String
+    }
+    /// How this device's membership ended; absent while it belongs to the household.
+    let ended: End?
+    /// Keys that were delivered to this device and do not open.
+    let unopenedKeys: Int
+    /// Whether changes stay unreadable here until an owner or admin makes a snapshot.
+    let awaitsSnapshot: Bool
+    /// The people of whom any one can do so alone; absent if no snapshot is awaited.
+    ///
+    /// The same attestation from two other people is accepted as well.
+    let awaitedFrom: [String]?
+    /// The maker of the snapshot from which this device began, if others attest something else.
+    let refutedSnapshotBy: String?
+    /// The people who attest something else.
+    let refutedBy: [String]?
+    /// The devices with the same changes and a different record digest.
+    let differingDevices: [String]
+    /// Quarantined changes of removed devices or beyond a role, which nobody has adopted.
+    let quarantined: Int
+    /// The quarantined changes that this device wrote, if it no longer belongs to the household.
+    let ownQuarantined: Int
+    /// The quarantined changes that exceed their author's role.
+    let beyondRole: Int
+    /// The quarantined changes that exceed a device's limits in a record.
+    let beyondLimit: Int
+    /// The changes beyond a role that this device wrote.
+    let ownBeyondRole: Int
+    /// The household's invalid settings.
+    let settingFaults: [SettingFaultText]
+    /// The changes of this device that no other device can have, if it no longer belongs to the
+    /// household.
+    let onlyHere: Int
+    /// Changes that another device reports and no transport delivered to this one.
+    let withheld: [Withheld]
+    /// Somebody who asks to join with a name that looks like those of others.
+    struct LookAlike: Encodable {
+      let person: String
+      let device: String
+      /// The names that it looks like.
+      let looksLike: [String]
+    }
+    /// The join requests, if this person may approve them.
+    let requests: [String]
+    /// The contested joins by link that are pending, if this person may approve them.
+    let waiting: [String]
+    /// The requests with names that look like those of members.
+    let lookAlikes: [LookAlike]
+    /// The owner who offers the household to this person.
+    let offeredBy: String?
+
+    init(of zone: ZoneState, on node: Node) async throws {
+      let membership = await node.membership(of: zone.group)
+      let own = membership.person(of: await node.device)?.id
+      ended = await node.ending(in: zone.group).map {
+        End(
+          kind: $0.kind.rawValue, by: $0.personName, at: MomentText.iso($0.milliseconds),
+          text: EndingText.line($0, household: zone.name))
+      }
+      unopenedKeys = await node.unopenedKeys(in: zone.group)
+      awaitsSnapshot = try await node.awaitsSnapshot(in: zone.group)
+      awaitedFrom = awaitsSnapshot ? await node.awaitedVoices(in: zone.group) : nil
+      let refuted = try await node.refutedBase(in: zone.group)
+      refutedSnapshotBy = refuted?.maker
+      refutedBy = refuted?.others
+      differingDevices = try await node.stateDifferences(in: zone.group).map(\.name)
+      let ranges = try await node.quarantined(in: zone.group)
+      quarantined = ranges.reduce(0) { $0 + $1.changes.count }
+      let device = await node.device
+      let isOver = ended != nil
+      ownQuarantined =
+        isOver
+        ? ranges.filter { $0.author.device == device }.reduce(0) { $0 + $1.changes.count } : 0
+      let beyond = ranges.filter { $0.cause == .beyondRole }
+      beyondRole = beyond.reduce(0) { $0 + $1.changes.count }
+      beyondLimit = ranges.filter { $0.cause == .beyondLimit }.reduce(0) { $0 + $1.changes.count }
+      ownBeyondRole =
+        isOver
+        ? 0 : beyond.filter { $0.author.device == device }.reduce(0) { $0 + $1.changes.count }
+      settingFaults = isOver ? [] : try await SettingFaultText.all(of: zone, on: node)
+      onlyHere = isOver ? try await node.changesOnlyHere(in: zone.group) : 0
+      withheld = try await StandingText.withheld(of: zone, on: node)
+      let waiting = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
+        .map(\.request)
+      requests = waiting.map(\.personName)
+      let confirmable = membership.confirmable(by: device)
+      self.waiting = membership.waiting.filter { confirmable.contains($0.id) }.map(\.personName)
+      let names = ShownNames(of: membership)
+      lookAlikes = waiting.compactMap { request in
+        let others = names.lookAlikes(ofNewcomer: request.personName)
+        return others.isEmpty
+          ? nil
+          : LookAlike(
+            person: request.personName, device: request.device.hex, looksLike: others.map(\.name))
+      }
+      offeredBy = membership.offers.last { $0.to == own }.flatMap {
+        membership.person($0.from)?.name
+      }
+    }
+  }
+
+  /// - Parameter kinds: the kinds of this node's transports.
+  static func lines(_ document: Document, kinds: [String]) -> [String] {
+    var lines: [String] = []
+    if let ended = document.ended {
+      lines.append(
+        Style.red("\(ended.text): you keep the data on this device and receive nothing new"))
+      if document.ownQuarantined > 0 {
+        lines.append(Style.yellow(lost(document)))
+      }
+    }
+    if !document.requests.isEmpty {
+      let marked = Set(document.lookAlikes.map(\.person))
+      let names =
+        document.requests.filter { !marked.contains($0) } + document.lookAlikes.map(words)
+      lines.append(
+        Style.yellow(
+          "\(Style.safe(names.joined(separator: ", "))) asked to join: `hearth approve`"))
+    }
+    if !document.waiting.isEmpty {
+      lines.append(
+        Style.yellow(
+          "\(Style.safe(document.waiting.joined(separator: ", "))) joined with a link that was no "
+            + "longer valid, and waits: `hearth approve`"))
+    }
+    if let name = document.offeredBy {
+      lines.append(
+        Style.yellow("\(Style.safe(name)) offers you the household: `hearth owner accept`"))
+    }
+    if document.unopenedKeys > 0 {
+      lines.append(
+        Style.red(
+          "\(Words.count(document.unopenedKeys, "key")) cannot be opened: another device hands "
+            + "them over again when it syncs; then run `hearth sync` here"))
+    }
+    if document.awaitsSnapshot, document.ended == nil {
+      lines.append(Style.yellow(awaited(from: document.awaitedFrom ?? [])))
+    }
+    if let maker = document.refutedSnapshotBy {
+      lines.append(Style.red(refuted(maker, by: document.refutedBy ?? [])))
+    }
+    if !document.differingDevices.isEmpty, document.ended == nil {
+      let names = document.differingDevices.map { Style.safe($0) }.joined(separator: ", ")
+      lines.append(
+        Style.red(
+          "other records from the same changes on \(names): compare with `hearth digest`, and run "
+            + "`hearth verify` there and here"))
+    }
+    lines += withoutEffect(document)
+    lines += document.settingFaults.map { Style.yellow("\($0.text); \($0.remedy)") }
+    return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }
+  }
+
+  /// The changes without effect that can be adopted.
+  private static func withoutEffect(_ document: Document) -> [String] {
+    var lines: [String] = []
+    let own = document.ownBeyondRole
+    if own > 0 {
+      lines.append(
+        Style.yellow(
+          "\(Words.count(own, "change")) of yours \(own == 1 ? "holds" : "hold") more than your "
+            + "role allows and \(own == 1 ? "counts" : "count") for nothing: an owner or admin "
+            + "can take \(own == 1 ? "it" : "them") over with `hearth quarantine`"))
+    }
+    let removed = document.quarantined - document.beyondRole - document.beyondLimit
+    if removed > 0, document.ended == nil {
+      lines.append(
+        "\(Words.count(removed, "change")) of removed devices in quarantine: `hearth quarantine`")
+    }
+    if document.beyondRole > own, document.ended == nil {
+      let others = document.beyondRole - own
+      lines.append(
+        "\(Words.count(others, "change")) of others beyond their roles in quarantine: "
+          + "`hearth quarantine`")
+    }
+    if document.beyondLimit > 0, document.ended == nil {
+      lines.append(
+        "\(Words.count(document.beyondLimit, "change")) beyond the limits of a record in "
+          + "quarantine: `hearth doctor` names the record")
+    }
+    return lines
+  }
+
+  private static func words(_ newcomer: Document.LookAlike) -> String {
+    ShownNames.words(
+      newcomer.person, like: newcomer.looksLike, onDevice: String(newcomer.device.prefix(8)))
+  }
+
+  /// The reason why a newcomer lacks existing changes, with the remedy.
+  static func awaited(from names: [String]) -> String {
+    lacking + ": " + remedyOfLacking(from: names)
+  }
+  static let lacking = "this device lacks changes that newcomers cannot open"
+
+  /// The people for whom a newcomer waits: any one of those named, or two others who attest the
+  /// same.
+  static func remedyOfLacking(from names: [String]) -> String {
+    let one = names.isEmpty ? "" : "\(RoleGate.either(names.map(Style.safe))), or "
+    return "waiting for a snapshot from \(one)one that a second person attests; once they have "
+      + "synced, run `hearth sync` here"
+  }
+
+  /// The statement that the snapshot from which this device began is contradicted.
+  static func refuted(_ maker: String, by others: [String]) -> String {
+    "this device began from a snapshot by \(Style.safe(maker)), and "
+      + "\(Style.safe(others.joined(separator: " and "))) attested something else: ask both, "
+      + "compare with `hearth digest`, and join anew with a link from the one you believe"
+  }
+
+  /// The changes that a removed member wrote here in vain, and their location.
+  static func lost(_ document: Document) -> String {
+    let own = document.ownQuarantined
+    let (verb, them) = own == 1 ? ("counts", "it") : ("count", "them")
+    let place =
+      switch min(document.onlyHere, own) {
+      case 0: "an owner or admin can take \(them) over with `hearth quarantine adopt`"
+      case own: "this device alone has \(them): `hearth quarantine`"
+      case let some:
+        "\(some) of them \(some == 1 ? "is" : "are") on this device alone: `hearth quarantine`"
+      }
+    return
+      "\(Words.count(own, "change")) that you made and the others had not received \(verb) for "
+      + "nothing; \(place)"
+  }
+
+  /// - Parameter kinds: the kinds of this node's transports.
+  static func line(_ withheld: Document.Withheld, kinds: [String]) -> String {
+    let isOne = withheld.changes == 1
+    let person = Style.safe(withheld.person)
+    let device = Style.safe(withheld.device)
+    let owner = device.contains(person) ? device : "\(device) (\(person))"
+    let (them, be) = isOne ? ("it", "is") : ("them", "are")
+    return "\(Words.count(Int(clamping: withheld.changes), "change")) of \(owner) that "
+      + "\(Style.safe(withheld.witness)) has seen \(be) not here: \(ways(kinds)) \(them) back"
+  }
+
+  /// The transports that may withhold changes, with the verb.
+  private static func ways(_ kinds: [String]) -> String {
+    switch (kinds.contains("folder"), kinds.contains("relay")) {
+    case (true, true): "a folder or relay lags or keeps"
+    case (false, true): kinds.count > 1 ? "a relay lags or keeps" : "the relay lags or keeps"
+    default: kinds.count > 1 ? "a folder lags or keeps" : "the folder lags or keeps"
+    }
+  }
+
+  /// Returns the changes that other devices of a household report and no transport delivered.
+  static func withheld(of zone: ZoneState, on node: Node) async throws -> [Document.Withheld] {
+    guard await node.ending(in: zone.group) == nil else { return [] }
+    return try await node.withheld(in: zone.group).map {
+      Document.Withheld(
+        device: $0.authorName, person: $0.personName, changes: $0.count, witness: $0.witnessName)
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import HearthSync
+
+/// Time spans and counts in words.
+enum Words {
+  /// A time span in its largest unit.
+  static func span(milliseconds: UInt64) -> String {
+    let minutes = milliseconds / 60_000
+    switch minutes {
+    case 0: return "less than a minute"
+    case 1..<120: return count(Int(minutes), "minute")
+    case 120..<(48 * 60): return count(Int(minutes / 60), "hour")
+    default: return count(Int(clamping: minutes / (24 * 60)), "day")
+    }
+  }
+
+  /// A count with its noun.
+  static func count(_ number: Int, _ noun: String) -> String {
+    "\(number) \(noun)\(number == 1 ? "" : "s")"
+  }
+
+  /// The reason why a segment is pending.
+  static func reason(_ reason: PendingReason) -> String {
+    switch reason {
+    case .gap: "earlier changes of its author"
+    case .cause: "changes of others that its author had seen"
+    case .author: "the news that its author was admitted"
+    case .epoch: "a key"
+    case .quarantine: "a decision: its author contradicted itself"
+    case .falseClaim: "what it cites: its author cannot have seen that"
+    case .format: "a newer version of this program"
+    }
+  }
+}
