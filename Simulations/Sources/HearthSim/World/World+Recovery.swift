@@ -60,15 +60,22 @@ extension World {
 
   /// A fault took what a device had given away and nobody had taken yet: it is owed to the fault.
   ///
-  /// That is what a device stored in its own copy of the folder before it was destroyed, or before
-  /// the folder was emptied and its database put back.
-  func takeBackWhatNobodyHas(of device: SimDevice, in zone: ZoneState?) {
+  /// That is what a device stored in its own copy of the folder before it was destroyed, before the
+  /// folder was emptied and its database put back, or before somebody deleted it in all copies.
+  ///
+  /// - Parameter deleted: files that are being deleted in all copies.
+  func takeBackWhatNobodyHas(
+    of device: SimDevice, in zone: ZoneState?, deleting deleted: Set<FolderFile> = []
+  ) {
     ledger.takeBack { promise in
       let holders = checker.holders(of: promise.dot, in: promise.zone)
+        .filter { !devices[$0].isLost }
       let isElsewhere = devices.contains { other in
         !other.isDestroyed
           && other.folder.names.contains { file in
-            guard case .segment(let name) = file, let zone else { return false }
+            guard case .segment(let name) = file, let zone, !deleted.contains(file) else {
+              return false
+            }
             return name.zoneTag == zone.tag
               && name.authorTag == zone.authorTag(of: promise.dot.author.device)
               && name.incarnation == promise.dot.author.incarnation

@@ -280,7 +280,16 @@ extension World {
   }
 
   /// Somebody deletes every file in the device's copy, and the carriers tell the others.
+  ///
+  /// What only a device had that is lost is gone then, unless somebody has taken it.
   private func deleteAll(_ device: SimDevice) {
+    for gone in devices where gone.isLost && !gone.isDestroyed {
+      // Any replica of the zone tells how its files are called.
+      guard let home = gone.home,
+        let zone = devices.lazy.compactMap({ try? $0.engine().zone(home) }).first
+      else { continue }
+      takeBackWhatNobodyHas(of: gone, in: zone, deleting: Set(device.folder.names))
+    }
     for file in device.folder.names { device.folder.take(file) }
     SimProbe.folderDeletedEverywhere.hit()
     wakeCarriers(from: device.index)
