@@ -3,7 +3,8 @@
 
     documents.py HEARTH
 
-Every fenced `sh` block of docs/start.md and README.md runs as it stands, line after line, on the
+Every fenced `console` block is an excerpt of a transcript in Tests/CLI/Transcripts, which the
+pipeline plays. Every fenced `sh` block of docs/start.md and README.md runs as it stands, line after line, on the
 node of the person whom the latest `hearth init` named. What asks for a link (`hearth join -`) gets
 the one that `invite` printed, on standard input. Blocks that call make are the pipeline's own. Every command that any document names in
 backticks must exist.
@@ -14,6 +15,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import transcript
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHARED = "/media/family/hearth"
@@ -58,6 +61,28 @@ def walk(hearth, name):
     return count
 
 
+def excerpts():
+    """Compares the `console` blocks with the transcripts: each command, with all that it prints."""
+    folder = os.path.join(ROOT, "Tests", "CLI", "Transcripts")
+    played = {
+        (step.person, step.command, *step.expected)
+        for name in sorted(os.listdir(folder))
+        for step in transcript.steps(read(os.path.join(folder, name)))}
+    places = ["README.md", "docs/start.md"]
+    count = 0
+    for place in places:
+        for _, text in transcript.blocks(os.path.join(ROOT, place)):
+            for step in transcript.steps(text):
+                count += 1
+                if (step.person, step.command, *step.expected) not in played:
+                    failures.append(step.command)
+                    print("FAILED %s: no transcript has `%s` with this output" % (
+                        place, step.command))
+    if count == 0:
+        failures.append("console")
+        print("FAILED no document shows what a command prints")
+
+
 def named_commands(hearth):
     """Every command that a document names, with its subcommand where it has some."""
     known = {}
@@ -83,6 +108,7 @@ def named_commands(hearth):
 def main():
     hearth = os.path.abspath(sys.argv[1])
     steps = sum(walk(hearth, name) for name in ("docs/start.md", "README.md"))
+    excerpts()
     commands = named_commands(hearth)
     if steps < 20:
         failures.append("steps")
