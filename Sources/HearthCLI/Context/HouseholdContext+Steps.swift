@@ -42,6 +42,9 @@ extension HouseholdContext {
     try source.record(RecordKey(type: HouseholdSchema.person, id: person)) == nil
   }
 
+  /// Returns this person's rights here.
+  func roleGate() async -> RoleGate { await RoleGate.of(zone, on: node) }
+
   /// Returns the name of the household's time zone.
   func timeZoneName() async throws -> String {
     try await node.read(zone.id) { source in

@@ -77,7 +77,8 @@ struct SettingValues: Sendable {
           + "for this device alone with --scope device")
     }
     if scope == .household {
-      try await node.roleGate(of: zone).check(SettingRecord.operations(name, value, in: zone.id))
+      let gate = await RoleGate.of(zone, on: node)
+      try gate.check(SettingRecord.operations(name, value, in: zone.id))
     }
     try await node.write(to: zone.id) { source, _ in
       (SettingRecord.operations(name, value, in: source.zone), ())
