@@ -77,7 +77,7 @@ struct CatalogueSource {
       pack = try PublicPack(decoding: bytes)
     } catch {
       throw SyncError(
-        .malformed, "\(path) is damaged or no catalogue (\(error)): the copy here stays",
+        .malformed, "\(path) is damaged or not a catalogue (\(error)): the local copy stays",
         cause: error)
     }
     try pack.head.verify(of: catalogue)

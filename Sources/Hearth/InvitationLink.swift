@@ -34,8 +34,8 @@ package struct InvitationLink {
     guard text.lowercased().hasPrefix(InvitationLink.prefix) else {
       throw HearthError(
         .invalid,
-        "this is not an invitation link: one begins with \(InvitationLink.prefix); copy the last "
-          + "line that `hearth invite` printed")
+        "this is not an invitation link: a link begins with \(InvitationLink.prefix); copy the "
+          + "last line that `hearth invite` printed")
     }
     let parts = text.dropFirst(InvitationLink.prefix.count)
       .split(separator: "/", omittingEmptySubsequences: false)
@@ -50,7 +50,7 @@ package struct InvitationLink {
     } catch {
       let fault = words(of: error)
       throw HearthError(
-        .invalid, "the invitation link is damaged: copy the whole of it again (\(fault))",
+        .invalid, "the invitation link is damaged: copy the whole link again (\(fault))",
         cause: error)
     }
   }
@@ -68,7 +68,7 @@ package struct InvitationLink {
 
   private static func folder(_ bytes: [UInt8]) throws -> String {
     guard !bytes.contains(0), let path = String(validating: bytes, as: UTF8.self) else {
-      throw CryptoError(.malformed, "its second part is not the path of a folder.")
+      throw CryptoError(.malformed, "its second part is not a folder path.")
     }
     return path
   }

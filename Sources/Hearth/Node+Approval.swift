@@ -125,7 +125,8 @@ extension Node {
       // As for a link that lets in at once.
       throw SyncError(
         .used,
-        "this invitation was closed, as \(teller) told: ask \(capsule.inviterName) for a new one")
+        "this invitation was closed, as \(teller) reported: ask \(capsule.inviterName) for a new "
+          + "one")
     }
     if let known = present.first(where: { $0.secret == secret.text && $0.taken == nil }) {
       return known
@@ -163,7 +164,8 @@ extension Node {
     }
     throw HearthError(
       .notAllowed,
-      "\(Node.maximumRequests) devices have asked by this invitation already: ask for a new one")
+      "\(Node.maximumRequests) devices have already asked to join with this invitation: ask for a "
+        + "new one")
   }
 
   /// Looks for answers to what was asked, and takes them.
@@ -300,7 +302,7 @@ extension Node {
     guard let hash = join.requestHash else {
       throw SyncError(
         .unproven,
-        "an earlier version of this program asked: use a new invitation, and let it answer that")
+        "an earlier version of this program sent the request: join again with a new invitation")
     }
     let secret = try InviteSecret(text: join.secret)
     var proven: JoinAnswer?
@@ -450,7 +452,7 @@ extension Node {
       if let names = waiting.usedBy {
         throw HearthError(
           .notAllowed,
-          "this invitation was used by \(names.joined(separator: ", ")) and lets in nobody else: "
+          "this invitation was used by \(names.joined(separator: ", ")) and admits nobody else: "
             + "make another one with `hearth invite --approve`")
       }
       let request = waiting.request

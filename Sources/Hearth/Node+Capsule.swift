@@ -239,19 +239,18 @@ extension Node {
       access: words.access, attestation: try attestation())
     let before = try await replicas.giveRecoveryCapsule(of: owner, to: transport)
     switch before {
-    case .damaged: round.mended("the capsule of your recovery words, which was damaged")
+    case .damaged: round.mended("your recovery bundle, which was damaged")
     case .missing where check == .all:
-      round.mended("the capsule of your recovery words, which was not there")
+      round.mended("your recovery bundle, which was missing")
     default: break
     }
   }
 
   private static let unknownPlace = TransportProblem(
-    place: "the capsule of your recovery words",
-    fault: "this device does not know where the capsule of your recovery words lies, and cannot "
-      + "look at it",
-    remedy: "`hearth words check` with your sheet lets it know; or `hearth sync` on a device that "
-      + "knows, then here",
+    place: "your recovery bundle",
+    fault: "this device does not know where your recovery bundle is, and cannot check it",
+    remedy: "run `hearth words check` here with your sheet; or `hearth sync` on a device that "
+      + "knows the place, then here",
     hidesData: false)
 
   // MARK: Looking
@@ -299,21 +298,21 @@ extension Node {
         }
         try keepAccess(of: root, signsPrivate: !led.contains { $0.1 })
       }
-      let missing = "the capsule of your recovery words is not there: `hearth sync` here writes it"
+      let missing = "your recovery bundle is missing: `hearth sync` here writes it"
       return try await onTransports(root.capsuleAccess, otherwise: missing) { transport in
         let owner = CapsuleOwner(
           person: person, name: profile.personName, box: root.publicKeys.boxKey,
           access: root.capsuleAccess, attestation: try attestation())
         let state = try await self.replicas.recoveryCapsuleState(of: owner, on: transport)
         if let fault = Node.fault(of: state) {
-          return fault + ": `hearth sync` here writes it anew"
+          return fault + ": `hearth sync` here writes it again"
         }
         let listing = try await transport.fetch(name).map {
           try RecoveryListing(decoding: RecoveryCapsule.open($0, with: root.capsuleAccess))
         }
         return listing?.fault(with: root).map {
           $0 + ", so somebody who knows its place forged it: `hearth words rotate` makes new words "
-            + "and a new capsule"
+            + "and a new bundle"
         }
       }
     }
@@ -344,9 +343,9 @@ extension Node {
   package static func fault(of state: RecoveryCapsuleState) -> String? {
     switch state {
     case .whole, .unneeded: nil
-    case .missing: "the capsule of your recovery words is not there"
-    case .damaged: "the capsule of your recovery words is damaged"
-    case .outdated: "the capsule of your recovery words does not say everything yet"
+    case .missing: "your recovery bundle is missing"
+    case .damaged: "your recovery bundle is damaged"
+    case .outdated: "your recovery bundle is not complete yet"
     }
   }
 }

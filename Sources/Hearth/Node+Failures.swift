@@ -30,8 +30,7 @@ extension Node {
   package func folderFault(of setting: TransportSetting) -> String? {
     guard setting.kind == "folder" else { return nil }
     guard FileManager.default.isWritableFile(atPath: setting.path) else {
-      return "nothing can be written into \(setting.path): it is read-only, or belongs to another "
-        + "user"
+      return "\(setting.path) is not writable: it is read-only, or belongs to another user"
     }
     let attributes = try? FileManager.default.attributesOfFileSystem(forPath: setting.path)
     guard let free = (attributes?[.systemFreeSize] as? NSNumber)?.uint64Value,

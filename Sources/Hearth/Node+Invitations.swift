@@ -88,12 +88,12 @@ extension Node {
       do {
         let present = try await transport.fetch(name)
         if present == right { continue }
-        words = present == nil ? "which was not there" : "which was damaged"
+        words = present == nil ? "which was missing" : "which was damaged"
       } catch let error as TransportError where error.isOfFile {
         words = "which was damaged"
       }
       try await transport.publish(name, right)
-      round.mended("the file of an invitation (\(name.scope.hex.prefix(8))), \(words)")
+      round.mended("an invitation bundle (\(name.scope.hex.prefix(8))), \(words)")
     }
   }
 
@@ -146,11 +146,11 @@ extension Node {
   static func damaged(at place: String, because cause: any Error) -> HearthError {
     let subject =
       isRelay(place)
-      ? "what the relay holds of this invitation"
-      : "the file of this invitation in \(printable(place))"
+      ? "the invitation bundle at the relay"
+      : "the invitation bundle in \(printable(place))"
     return HearthError(
       .notFound,
-      "\(subject) is damaged: `hearth sync --check` on the device that made the invitation puts it "
-        + "right, then join again; or ask for a new invitation", cause: cause)
+      "\(subject) is damaged: `hearth sync --check` on the device that made the invitation repairs "
+        + "it, then join again; or ask for a new invitation", cause: cause)
   }
 }

@@ -80,8 +80,7 @@ extension Node {
           words(of: error) + "; the invitation "
             + (isClosed
               ? "was closed again"
-              : "is still open: "
-                + "end it with `hearth invite revoke` (see `hearth invite list`)"),
+              : "is still open: close it with `hearth invite revoke` (see `hearth invite list`)"),
           cause: error)
       }
       return InvitationLink(
@@ -103,11 +102,11 @@ extension Node {
       throw HearthError(
         .offline,
         isAlone
-          ? "nobody could join yet: add a way to reach this household first, "
-            + "`hearth transport add relay ADDRESS` or `hearth transport add folder PATH`"
-          : "nobody could join yet: \(state.name) is carried by none of your transports: "
-            + "`hearth transport carry NUMBER --also \(ShellText.word(state.name))` "
-            + "(see `hearth transport list`)")
+          ? "nobody could join yet: add a transport for this household first, `hearth transport "
+            + "add relay ADDRESS` or `hearth transport add folder PATH`"
+          : "nobody could join yet: none of your transports carries \(state.name): `hearth "
+            + "transport carry NUMBER --also \(ShellText.word(state.name))` (see `hearth transport "
+            + "list`)")
     }
     guard terms.isToOneself, let own = try awaitsPrivate() ? nil : ownPrivateGroup() else {
       return settings
@@ -116,8 +115,8 @@ extension Node {
     guard !both.isEmpty else {
       throw HearthError(
         .offline,
-        "your further device could not get your private database: it goes over none of the ways "
-          + "of \(state.name); let one carry both with `hearth transport carry NUMBER --private`")
+        "your further device could not get your private database: no transport of \(state.name) "
+          + "carries it; let one carry both with `hearth transport carry NUMBER --private`")
     }
     return both
   }
@@ -152,7 +151,7 @@ extension Node {
         }
       } catch let error as TransportError where Node.isRelay(setting.path) {
         throw HearthError(
-          .offline, "the invitation could not be given to the relay: \(error)", cause: error)
+          .offline, "the invitation could not be sent to the relay: \(error)", cause: error)
       }
     }
     let report = try await sync()
@@ -160,7 +159,7 @@ extension Node {
     let failed = report.transports.first { $0.failure != nil && ways.contains($0.setting) }
     if let failure = failed?.failure {
       throw HearthError(
-        .offline, "the invitation could not be brought to the others' way: \(failure)")
+        .offline, "the invitation could not be published: \(failure)")
     }
   }
 
@@ -200,8 +199,8 @@ extension Node {
     case .asked(let pending):
       throw HearthError(
         .notAllowed,
-        "\(pending.groupName) was asked to let this device in: sync again when "
-          + "\(pending.inviterName) or another admin has approved")
+        "this device asked to join \(pending.groupName): sync again when \(pending.inviterName) or "
+          + "another admin has approved")
     }
   }
 
@@ -336,15 +335,15 @@ extension Node {
       guard let fault = Node.unusableFiles(in: report) else { throw error }
       throw HearthError(
         .notFound,
-        "joining needs all that \(opened.inviterName) had when inviting, and \(fault): "
-          + "`hearth sync --check` on a device of \(opened.inviterName)'s puts damaged files "
-          + "right; then join again", cause: error)
+        "joining needs everything that \(opened.inviterName) had when inviting, but \(fault): "
+          + "`hearth sync --check` on a device of \(opened.inviterName)'s repairs damaged files; "
+          + "then join again", cause: error)
     }
     guard engine.membership(of: opened.group).isActive(engine.device) else {
       throw HearthError(
         .notAllowed,
-        "the household does not accept this device: the invitation may have expired or been used "
-          + "at the same moment by somebody else")
+        "the household does not accept this device: the invitation may have expired, or somebody "
+          + "else used it at the same moment")
     }
   }
 
@@ -418,8 +417,8 @@ extension Node {
     } catch let error as TransportError where error.code == .folderMissing {
       throw HearthError(
         .offline,
-        "there is no folder \(printable(path)) on this device: compare the link with the one you "
-          + "were given, to its end, or say with --folder PATH where the shared folder is here",
+        "there is no folder \(printable(path)) on this device: check that you copied the whole "
+          + "link, or name the shared folder here with --folder PATH",
         cause: error)
     } catch let error as TransportError where error.isOfFile {
       throw Node.damaged(at: path, because: error)
@@ -433,17 +432,17 @@ extension Node {
       if let teller = try? await teller(of: link.secret, on: transport) {
         throw SyncError(
           .used,
-          "this invitation was closed, as \(teller) told: ask \(teller) for a new one")
+          "this invitation was closed, as \(teller) reported: ask \(teller) for a new one")
       }
       throw HearthError(
         .notFound,
         isRelay
-          ? "the relay does not hold this invitation any more: it was used as often as it could "
-            + "be, was closed, or its time is over; ask whoever sent the link for a new one"
-          : "the folder \(printable(path)) does not hold this invitation: it was used as often as "
-            + "it could be, was closed, or its time is over; then ask whoever sent the link for a "
-            + "new one. If the link is new, wait until the folder has brought the invitation, or "
-            + "name the right folder with --folder PATH")
+          ? "the relay does not have this invitation any more: it was used up, was closed or has "
+            + "expired; ask the sender of the link for a new one"
+          : "the folder \(printable(path)) does not have this invitation: it was used up, was "
+            + "closed or has expired; then ask the sender of the link for a new one. If the link "
+            + "is new, wait until the invitation has arrived in the folder, or name the right "
+            + "folder with --folder PATH")
     }
     return capsule
   }
@@ -467,10 +466,9 @@ extension Node {
     guard households().contains(where: { $0 != group }) else { return }
     throw HearthError(
       .notAllowed,
-      "this link is for a further device of \(name), and this node is \(profile.personName)'s "
-        + "in another household: make a new node with "
-        + "`hearth init --person \(ShellText.word(printable(name)))` in a folder of its own "
-        + "(--home PATH), and join there")
+      "this link is for a further device of \(name), but this node is \(profile.personName)'s in "
+        + "another household: make a new node with `hearth init --person "
+        + "\(ShellText.word(printable(name)))` in its own folder (--home PATH), and join there")
   }
 
   /// Returns the zone of a group's records.

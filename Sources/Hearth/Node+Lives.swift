@@ -58,31 +58,31 @@ extension Node {
   }
 
   private static let copied =
-    "a device with this one's keys works elsewhere too: its files were copied from here"
+    "a copy of this device is in use elsewhere: its files were copied from here"
   private static let renewal =
     "add a fresh device with `hearth device add`, then end this one from there with "
     + "`hearth device revoke`"
 
   private func text(of beginning: LifeBeginning, in membership: Membership) -> String {
     guard beginning.author.device == device else {
-      return "\(fullName(of: beginning.author.device, in: membership)) began a new life "
+      return "\(fullName(of: beginning.author.device, in: membership)) started a new incarnation "
         + "(\(LifeBeginning.cause(of: beginning.reason)))"
     }
     let remedy = Node.renewal
     return beginning.previous == engine.incarnation
       ? "\(Node.copied); if that was not you, or both are in use, \(remedy)"
-      : "this device has had a life that is not known here: if you put back older files of this "
-        + "device, all is well; if not, somebody works with a copy of them: \(remedy)"
+      : "this device had an incarnation that is unknown here: if you restored older files of this "
+        + "device, all is well; if not, somebody uses a copy of its files: \(remedy)"
   }
 
   private func copyText(of copied: DeviceID, in membership: Membership) -> String {
     let name = fullName(of: copied, in: membership)
     let isOwn = membership.person(of: copied)?.id == membership.person(of: device)?.id
-    return "\(name) works in two places: a copy of its files has begun a new life, and the "
-      + "original goes on; "
+    return "\(name) works in two places: a copy of its files started a new incarnation, and the "
+      + "original is still in use; "
       + (isOwn
-        ? "if that was not you, end both with `hearth device revoke`, then add the one that you "
-          + "hold again with `hearth device add`"
+        ? "if that was not you, end both with `hearth device revoke`, then add yours again with "
+          + "`hearth device add`"
         : "if that surprises \(membership.person(of: copied)?.name ?? "its person"), end both with "
           + "`hearth device revoke`")
   }

@@ -75,7 +75,7 @@ extension Node {
     if old.owner != new.owner, let owner = new.owner {
       let former = old.owner.map { old.people[$0] ?? "nobody known" } ?? "nobody"
       texts.append(
-        "\(new.people[owner] ?? "somebody") is the owner of \(place) now, as \(former) was")
+        "\(new.people[owner] ?? "somebody") now owns \(place) (previously \(former))")
     }
     for (person, name) in old.people.sorted(by: { $0.key < $1.key }) where new.people[person] == nil
     {
@@ -93,7 +93,7 @@ extension Node {
     }
     for (lost, name) in old.ownDevices.sorted(by: { $0.key < $1.key })
     where new.ownDevices[lost] == nil {
-      texts.append("your device \(name) does not belong to \(place) any more: `hearth audit`")
+      texts.append("your device \(name) does not belong to \(place) any more: see `hearth audit`")
     }
     for (added, name) in new.ownDevices.sorted(by: { $0.key < $1.key })
     where old.ownDevices[added] == nil {
@@ -105,7 +105,7 @@ extension Node {
       if let text = enrolment(of: added, by: old, membership, in: place) { texts.append(text) }
     }
     if let role = new.ownRole, let former = old.ownRole, role != former, old.owner == new.owner {
-      texts.append("you are \(role.name) in \(place) now, were \(former.name)")
+      texts.append("you are now \(role.name) in \(place) (previously \(former.name))")
     }
     return texts
   }
@@ -149,13 +149,13 @@ extension Node {
       let maker = membership.inviter(of: added), maker != device.person
     else { return nil }
     let by = membership.person(maker)?.name ?? "somebody"
-    return "\(by) let in a device for \(name) in \(place): \(device.card.name)"
+    return "\(by) added a device for \(name) in \(place): \(device.card.name)"
   }
 
   private func departure(of person: PersonID, _ membership: Membership) -> String {
     guard
       let end = membership.audit().last(where: { $0.void == nil && $0.isDeparture(of: person) })
-    else { return "`hearth audit` tells why" }
+    else { return "`hearth audit` says why" }
     guard case .removeMember = end.operation else { return "left" }
     return "removed by \(name(of: end.person, membership))"
   }

@@ -155,16 +155,15 @@ extension Node {
       guard let present = engine.membership(of: group).recoveryKeys(of: self.person) else {
         throw HearthError(
           .notAllowed,
-          "handing the household over needs recovery words, so that nobody does it with a stolen "
-            + "device: run `hearth words show` first")
+          "transferring the household needs recovery words, so that a stolen device cannot do it: "
+            + "run `hearth words show` first")
       }
       let root = try RecoveryWords(consuming: &text).root()
       guard root.publicKeys.sign == present.sign else {
         throw HearthError(
           .notAllowed,
           "these are not the owner's recovery words: nothing was offered; if you replaced the "
-            + "words, take the newest sheet (`hearth words check` tells whether a sheet is the "
-            + "right one)")
+            + "words, use the newest sheet (`hearth words check` checks a sheet)")
       }
       _ = try engine.transferOwner(
         of: group, to: person, signing: { root.sign(domain: $0, $1) }, nowMilliseconds: now())
@@ -191,7 +190,7 @@ extension Node {
       if let failure = report.transports.first(where: { $0.failure != nil })?.failure {
         throw HearthError(
           .offline,
-          "what you wrote last could not be given to the others, so you have not left: \(failure)")
+          "your last changes could not be published, so you have not left: \(failure)")
       }
       guard membership(of: group).isActive(device) else {
         throw HearthError(

@@ -206,7 +206,7 @@ extension Node {
     let invite = engine.membership(of: opened.group).invites.first { $0.operation.invite == id }
     guard invite.map({ $0.operation.person == person }) ?? true else {
       throw HearthError(
-        .notAllowed, "the private database of the invitation is another person's")
+        .notAllowed, "the invitation is to another person's private database")
     }
     try engine.finishJoining(
       opened, with: secret, person: person, personName: profile.personName,
@@ -227,8 +227,8 @@ extension Node {
     let names = membership(of: own).devices.filter { $0.id != device }.map(\.card.name)
     throw HearthError(
       .notAllowed,
-      "this device shares a private database with \(names.joined(separator: ", ")) already: "
-        + "revoke those first, or go on with that one")
+      "this device already shares a private database with \(names.joined(separator: ", ")): revoke "
+        + "those devices first, or keep that database")
   }
 
   // MARK: Database in use
@@ -273,11 +273,11 @@ extension Node {
       try engine.revoke(lost, from: own, nowMilliseconds: now())
       let notice = Notice(
         kind: .access, zone: privateZone?.id, device: lost,
-        text: "\(name) was revoked in a household: it gets nothing new of your private database "
-          + "either"
+        text: "\(name) was revoked in a household: it gets no more changes of your private "
+          + "database either"
           + (try wordsState() == .set
-            ? "; it knows where the capsule of your recovery words lies, so make new ones: "
-              + "`hearth words rotate`" : ""),
+            ? "; it knows where your recovery bundle is, so make new recovery words: `hearth words "
+              + "rotate`" : ""),
         milliseconds: now())
       try store.transaction { try store.add(notice) }
     }

@@ -65,7 +65,7 @@ extension Node {
         throw HearthError(
           .invalid,
           place == nil
-            ? "this address names no relay: give the folder in which the catalogue lies"
+            ? "this address names no relay: name the folder that contains the catalogue"
             : "this address names a relay: leave the folder out, or use the address for folders")
       }
       let absolute = try place.map(SharedFolderPath.named)
@@ -190,7 +190,7 @@ extension Node {
         relay,
         RelayLink.Owner(
           name: "reader \(device.hex)",
-          managerPair: { _ in throw HearthError(.notAllowed, "a reader makes no mailboxes") }))
+          managerPair: { _ in throw HearthError(.notAllowed, "a reader cannot create mailboxes") }))
       return CatalogueSource(
         catalogue: address.catalogue,
         place: .relay(
@@ -265,8 +265,8 @@ extension Node {
         found += records.map { FoundRecord(catalogue: kept.address.catalogue, record: $0) }
         if stale > 0 {
           remarks.append(
-            "\(kept.address.catalogue.name): \(stale) older than the copy here were left out; "
-              + "the relay is behind, or gives out old records")
+            "\(kept.address.catalogue.name): \(stale) older than the local copy were left out; the "
+              + "relay is behind, or sends old records")
         }
       } catch let error as TransportError {
         throw HearthError(

@@ -105,7 +105,7 @@ extension Node {
     } catch let error as CryptoError where error.code == .wrongPassphrase {
       throw HearthError(.passphrase, "the passphrase is wrong", cause: error)
     } catch let error as CryptoError {
-      throw HearthError(.corrupt, "\(path) is no publisher's key file, or damaged", cause: error)
+      throw HearthError(.corrupt, "\(path) is damaged or not a publisher's key file", cause: error)
     }
   }
 

@@ -76,7 +76,7 @@ extension Node {
     guard rename(draft, home) == 0 else {
       let reason = String(cString: strerror(errno))
       try? NodeFolder(draft).remove()
-      throw HearthError(.io, "the node cannot be put to \(home): \(reason)")
+      throw HearthError(.io, "the node cannot be moved to \(home): \(reason)")
     }
     let node = try await Node.open(at: home, passphrase: passphrase, schema: schema, now: now)
     _ = try await node.sync()
@@ -249,8 +249,8 @@ extension Node {
       guard signed != nil else {
         throw HearthError(
           .notAllowed,
-          "your words did not sign the one that the capsule names: on a device that has it, "
-            + "`hearth words rotate`")
+          "your words did not sign the private database that the recovery bundle names: run "
+            + "`hearth words rotate` on a device that has it")
       }
       try await fetch(group, as: reader)
       let strangers = engine.membership(of: group.id).devices.map(\.id)
@@ -283,9 +283,9 @@ extension Node {
     guard fault != nil || isThere else {
       throw HearthError(
         .notFound,
-        "nothing of it lies at \(reader.folders.joined(separator: ", ")) for these words: it may "
-          + "go over another folder or relay, so name that one as well (--transport may be "
-          + "repeated), or wait until everything has arrived there")
+        "these words lead to no data at \(reader.folders.joined(separator: ", ")): another folder "
+          + "or relay may carry it, so name that one too (--transport may be repeated), or wait "
+          + "until everything has arrived")
     }
     do {
       try requireStanding(of: reader.person, in: group, with: reader.root)
@@ -293,9 +293,9 @@ extension Node {
       guard let fault else { throw error }
       throw HearthError(
         error.code,
-        "\(fault), and so the log of \(group.name) may say less than was written: on another "
-          + "device of the household `hearth sync --check` puts damaged files right. As far as it "
-          + "goes: \(error.message)", cause: error)
+        "\(fault), so the log of \(group.name) may be incomplete: `hearth sync --check` on another "
+          + "device of the household repairs damaged files. The log so far: "
+          + "\(error.message)", cause: error)
     }
     let data = engine.zones.filter { $0.group == group.id && $0.kind == .data }.map(\.id)
     _ = try await pull(data, from: reader.folders)
@@ -360,7 +360,7 @@ extension Node {
       throw HearthError(
         .corrupt,
         "the log of \(group.name) is not in the folder or cannot be opened: wait until everything "
-          + "has arrived; if it has, the recovery capsule is forged")
+          + "has arrived; if it has, the recovery bundle is forged")
     }
     guard membership.people.contains(where: { $0.id == person }) else {
       let isFormer = membership.formerPeople.contains { $0.id == person }
@@ -369,12 +369,13 @@ extension Node {
         isFormer
           ? "\(membership.person(person)?.name ?? "this person") does not belong to \(group.name) "
             + "any more: ask its owner for a new invitation"
-          : "the log of \(group.name) knows nobody of the recovery capsule: it is forged")
+          : "the log of \(group.name) does not know the person in the recovery bundle: the bundle "
+            + "is forged")
     }
     guard membership.recoveryKeys(of: person)?.sign == root.publicKeys.sign else {
       throw HearthError(
         .notAllowed,
-        "these recovery words were replaced by newer ones: use those, from the latest sheet")
+        "newer recovery words replaced these: use the latest sheet")
     }
   }
 }

@@ -62,7 +62,7 @@ extension Node {
       guard try wordsState() == .none else {
         throw HearthError(
           .exists,
-          "you have recovery words, and no device keeps them, so they cannot be shown again: "
+          "you have recovery words, but no device keeps them, so they cannot be shown again: "
             + "`hearth words rotate` makes new ones")
       }
       let root = try words.words.root()
@@ -104,7 +104,7 @@ extension Node {
           .notAllowed,
           try wordsState() == .none
             ? "you have no recovery words yet: `hearth words show` makes them"
-            : "these are not your present recovery words: look at the latest sheet")
+            : "these are not your current recovery words: use the latest sheet")
       }
       let root = try new.words.root()
       var draft = engine
@@ -139,7 +139,7 @@ extension Node {
   /// by an invitation that was closed meanwhile; nil otherwise.
   package func riskWarning(of group: GroupID) -> String? {
     if let reason = engine.entryRefusal(to: group) {
-      return "this device joined, and the others do not take it: \(reason); ask for a new "
+      return "this device joined, but the other devices do not accept it: \(reason); ask for a new "
         + "invitation"
     }
     let membership = membership(of: group)

@@ -84,7 +84,7 @@ extension Node {
     try await alone {
       let address = try Node.relayAddress(text)
       if let token, (try? Base32.decode(token)) == nil {
-        throw HearthError(.invalid, "this is not a relay's token: copy the whole of it")
+        throw HearthError(.invalid, "this is not a relay's token: copy the whole token")
       }
       let present = try transports()
       if var known = present.first(where: { $0.path == address.description }) {

@@ -37,7 +37,7 @@ extension Node {
       }
       guard !groups.isEmpty else {
         throw HearthError(
-          .notAllowed, "only an owner or admin of a household puts its mailboxes right")
+          .notAllowed, "only an owner or admin of a household can repair its mailboxes")
       }
       let before = try await sync()
       let round = before.transports.first { $0.setting == setting.path }

@@ -61,14 +61,14 @@ extension Node {
 package enum SetBackWarning {
   /// Returns the text about a transport that was rolled back.
   package static func text(of round: TransportReport) -> String {
-    let again = "what this device has is given to it again"
+    let again = "this device publishes its data there again"
     guard !Node.isRelay(round.setting) else {
-      return "the relay at \(printable(placeName(of: round.setting))) was set back to an older "
-        + "state, or lost what it had: \(again)"
+      return "the relay at \(printable(placeName(of: round.setting))) was rolled back to an older "
+        + "state, or lost its data: \(again)"
     }
     let changes = round.lost == 1 ? "1 change" : "\(round.lost) changes"
-    return "the folder \(printable(round.setting)) was set back: it does not hold \(changes) that "
-      + "it had held, so an old copy came back or somebody took files away; \(again)"
+    return "the folder \(printable(round.setting)) was rolled back: it lacks \(changes) that it "
+      + "had, so somebody restored an old copy or removed files; \(again)"
   }
 
   /// Returns a transport's short name: a folder's path, a relay's host and port.

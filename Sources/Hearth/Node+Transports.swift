@@ -143,7 +143,7 @@ extension Node {
       if let cargo, cargo.households.isEmpty, !cargo.privateDatabase {
         throw HearthError(
           .invalid,
-          "nothing would go over it: name a household, or forget the way with "
+          "the transport would carry nothing: name a household, or remove the transport with "
             + "`hearth transport remove \(setting.number)`")
       }
       setting.cargo = cargo

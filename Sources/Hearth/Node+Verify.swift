@@ -98,7 +98,7 @@ extension Node {
   private func fileFaults() throws -> [String] {
     var faults = try store.integrity().filter { $0 != "ok" }
     if let group = engine.privateGroup, !engine.zones.contains(where: { $0.group == group }) {
-      faults.append("it does not hold the private database that it names as its own")
+      faults.append("it lacks the private database that it names as its own")
     }
     return faults
   }
@@ -174,7 +174,7 @@ extension Node {
         found.faults.append(fault)
       }
       for table in try store.staleProjections(of: zone.id) {
-        found.faults.append("the table \(table) is not what the records say")
+        found.faults.append("the table \(table) does not match the records")
       }
     } catch  where Node.isDamage(error) {
       found.faults.append("not everything can be read: \(error)")

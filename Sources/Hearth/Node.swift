@@ -146,7 +146,7 @@ package actor Node {
     guard var bytes = passphrase else { return nil }
     guard !bytes.isEmpty else {
       throw HearthError(
-        .passphrase, "the passphrase is empty: type one, or look into the file that it comes from")
+        .passphrase, "the passphrase is empty: type one, or check the file that contains it")
     }
     return try Passphrase(consuming: &bytes)
   }
@@ -300,8 +300,8 @@ package actor Node {
       guard try !engine.isRetired(engine.zone(zone)) else {
         throw HearthError(
           .invalid,
-          "this was the private database until the device came to share another one: look it up "
-            + "again")
+          "this is no longer the private database, as the device now shares another one: look it "
+            + "up again")
       }
       let dot = try engine.nextDot(in: zone)
       let (operations, result) = try store.readOneState {

@@ -31,8 +31,8 @@ struct RecoverySource {
       } catch {
         problem = HearthError(
           .corrupt,
-          "the recovery capsule in \(path) is damaged or forged: take the folder from another "
-            + "copy or device, then try again", cause: error)
+          "the recovery bundle in \(path) is damaged or forged: use the folder from another copy "
+            + "or device, then try again", cause: error)
       }
     }
     if let found { return found }
@@ -40,11 +40,11 @@ struct RecoverySource {
     let place = folders.contains(where: Node.isRelay) ? "place" : "folder"
     throw HearthError(
       .notFound,
-      "nothing in \(folders.joined(separator: ", ")) is for these words: look whether they are the "
+      "nothing in \(folders.joined(separator: ", ")) is for these words: check that they are the "
         + "latest, "
         + (folders.allSatisfy(Node.isRelay)
-          ? "and whether it is the relay that your household goes over"
-          : "whether it is the right \(place), and whether everything has arrived in it"))
+          ? "and that your household uses this relay"
+          : "that it is the right \(place), and that everything has arrived in it"))
   }
 
   /// A transport before there is a node: it sees the capsule of the words, and no more.

@@ -23,18 +23,18 @@ enum SharedFolderPath {
     } else if lies(realHome, in: real) {
       words = "contains this node's home (\(printable(home)))"
     } else if lies(real, in: realHome) {
-      words = "lies in this node's home (\(printable(home)))"
+      words = "is in this node's home (\(printable(home)))"
     } else if isHome(real) {
       words = "is the home of a node"
     } else if let home = homeBelow(real) {
-      words = "has the home of a node in it (\(printable(home)))"
+      words = "contains the home of a node (\(printable(home)))"
     } else {
       return path
     }
     throw HearthError(
       .invalid,
-      "\(printable(path)) \(words): whoever gets the shared folder would get the private key; "
-        + "name a folder that holds nothing else")
+      "\(printable(path)) \(words): everybody who gets the shared folder would get the private "
+        + "key; name a folder for Hearth alone")
   }
 
   private static func isHome(_ path: String) -> Bool {

@@ -84,7 +84,7 @@ def together(places):
     """The original knows of the new life and goes on by itself: a used-up link needs new keys."""
     places.meet("ben", "cleo", "dan", "eve", "copy")
     for home in ("ben", "cleo"):
-        said = places.says(home, ["log"], "Ada's laptop began a new life")
+        said = places.says(home, ["log"], "Ada's laptop started a new incarnation")
         check("two places" not in said, "%s raises an alarm before the original goes on" % home)
     everybody = ("ada", "ben", "cleo", "dan", "eve", "copy")
     places.meet(*everybody)
@@ -100,10 +100,10 @@ def together(places):
     places.says("copy", ["log"], "this node's folder was copied or restored", "as life 2")
     places.says("ben", ["audit"], "Dan joined with phone", "Eve joined with phone",
                 "Ada's laptop began a new life (its files were restored or copied)")
-    places.says("ada", ["log"], "a device with this one's keys works elsewhere too",
+    places.says("ada", ["log"], "a copy of this device is in use elsewhere",
                 "hearth device revoke")
-    places.says("ada", ["status"], "a device with this one's keys works elsewhere too")
-    places.says("ada", ["doctor"], "copy: a device with this one's keys works elsewhere too",
+    places.says("ada", ["status"], "a copy of this device is in use elsewhere")
+    places.says("ada", ["doctor"], "copy: a copy of this device is in use elsewhere",
                 "remedy: if that was not you", status=2)
     places.says("copy", ["doctor"], "all is well")
 

@@ -178,13 +178,13 @@ def an_invitation(shelf):
         shelf.spoil({place: whole}, way)
         said = shelf.run("cleo", "join", link)
         check(said.returncode == FAILED, "join by a file that is %s: %d" % (way, said.returncode))
-        for word in ("the file of this invitation", shelf.path("folder"), "is damaged",
+        for word in ("the invitation bundle in", shelf.path("folder"), "is damaged",
                      "hearth sync --check", "ask for a new invitation"):
             check(word in said.stderr, "%s: no %r: %s" % (way, word, said.stderr))
         for word in ("malformed", "authentic", "offset", "bytes long"):
             check(word not in said.stderr.lower(), "%s: raw %r: %s" % (way, word, said.stderr))
         shelf.says("ada", ["sync", "--check"], "put 1 damaged file right",
-                   "the file of an invitation", "was damaged")
+                   "an invitation bundle", "was damaged")
         with open(place, "rb") as file:
             check(file.read() == whole, "the invitation is not back after it was " + way)
     # A whole copy elsewhere serves as well as ever; and a plain sync of who made it is enough.
@@ -210,7 +210,7 @@ def the_words_capsule(shelf):
     shelf.says("tablet", ["join", link], "joined Home")
     shelf.says("tablet", ["doctor"], "does not know where the capsule", "hearth words check",
                status=PARTIAL)
-    shelf.says("tablet", ["sync", "--check"], "does not know where the capsule")
+    shelf.says("tablet", ["sync", "--check"], "does not know where your recovery bundle")
     # One round of the other device is enough.
     shelf.says("ada", ["sync"])
     shelf.says("tablet", ["sync"], "nothing to publish")
@@ -222,15 +222,15 @@ def the_words_capsule(shelf):
         whole = file.read()
     for way in SPOILS:
         shelf.spoil({place: whole}, way)
-        shelf.says("tablet", ["doctor"], "the capsule of your recovery words is damaged",
+        shelf.says("tablet", ["doctor"], "your recovery bundle is damaged",
                    "hearth sync", status=PARTIAL)
         shelf.says("tablet", ["words", "check"], "right", "is damaged", status=PARTIAL, piped=words)
         shelf.says("tablet", ["sync", "--check"], "put 1 damaged file right",
-                   "put right: the capsule of your recovery words, which was damaged")
+                   "put right: your recovery bundle, which was damaged")
         shelf.says("tablet", ["doctor"], "all is well")
     os.remove(place)
-    shelf.says("tablet", ["doctor"], "is not there", status=PARTIAL)
-    shelf.says("tablet", ["sync", "--check"], "capsule of your recovery words, which was not there")
+    shelf.says("tablet", ["doctor"], "is missing", status=PARTIAL)
+    shelf.says("tablet", ["sync", "--check"], "your recovery bundle, which was missing")
     # The device that made the words is lost; the other one goes on without it.
     shelf.says("tablet", ["device", "revoke", "laptop", "--yes"], "hearth words rotate")
     os.remove(place)

@@ -219,7 +219,7 @@ def folder(bazaar):
     address = next(item["address"] for item in report["places"] if item["place"] == place)
     check(address.startswith("hearth-catalogue:///"), "address: " + address)
     bazaar.says("fred", ["init", "--person", "Fred"])
-    bazaar.says("fred", ["public", "follow", address], "give the folder", status=USAGE)
+    bazaar.says("fred", ["public", "follow", address], "name the folder", status=USAGE)
     bazaar.says("fred", ["public", "follow", address, "--folder", place], "version 5")
     file = glob.glob(os.path.join(place, "*.hearth-catalogue"))[0]
     with open(file, "rb") as pack:

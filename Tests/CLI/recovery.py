@@ -238,8 +238,8 @@ def rotate(stage, words, capsule):
                   stage.folder, piped=words, isBare=True)
     with open(capsule, "wb") as file:
         file.write(old)
-    stage.refuses("old words, old capsule", NOT_ALLOWED, "replaced by newer", "bare", "recover",
-                  "--transport", stage.folder, piped=words, isBare=True)
+    stage.refuses("old words, old capsule", NOT_ALLOWED, "newer recovery words replaced", "bare",
+                  "recover", "--transport", stage.folder, piped=words, isBare=True)
     os.remove(capsule)
     stage.refuses("check of old words", NOT_ALLOWED, "not your present", "new", "words", "check",
                   piped=words)

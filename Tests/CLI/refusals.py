@@ -118,9 +118,9 @@ def secret_folders(stage):
     for name, place, word in (
         ("no folder", "", "empty"), ("the home", home, "own home"),
         ("above the home", stage.root, "contains"), ("the root", "/", "contains"),
-        ("below the home", stage.path("anna", "below"), "lies in"),
+        ("below the home", stage.path("anna", "below"), "is in this node"),
         ("a link to the home", stage.path("alias"), "own home"),
-        ("below a link", stage.path("alias", "below"), "lies in"),
+        ("below a link", stage.path("alias", "below"), "is in this node"),
     ):
         words = [word] if not place else [word, "private key"]
         stage.refuses(name, USAGE, words, "anna", "transport", "add", "folder", place)
@@ -138,7 +138,7 @@ def secret_folders(stage):
 
 def damaged_homes(stage):
     """Where a file of a node is gone, no advice costs what is left."""
-    for what, words in (("gone", ["is gone"]), ("empty", ["is empty"])):
+    for what, words in (("gone", ["is missing"]), ("empty", ["is empty"])):
         name = "home-" + what
         shutil.copytree(stage.path("anna"), stage.path(name))
         for end in ("", "-wal", "-shm"):

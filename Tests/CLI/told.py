@@ -124,8 +124,8 @@ def offers(home):
     home.says("ben", ["owner", "accept"], "you are the owner of Home now", "hearth words show")
     home.back("ben")
     for name in ("ada", "cleo"):
-        home.says(name, ["sync"], "Ben is the owner of Home now, as Ada was")
-    home.says("ada", ["status"], "Ben is the owner of Home now")
+        home.says(name, ["sync"], "Ben now owns Home (previously Ada)")
+    home.says("ada", ["status"], "Ben now owns Home")
     # And who is removed and fetches first cannot.
     paper = home.paper("ben", home.words("ben"))
     home.says("ben", ["owner", "transfer", "Cleo", "--words-file", paper])
@@ -283,7 +283,7 @@ def is_told(home, name, words, *quiet):
     for document in (told, json.loads(home.run(name, "log", "--json").stdout)):
         notices = [n for n in document["notices"] if n["kind"] == "transport"]
         check(len(notices) == 1 and words in notices[0]["text"], "%s: %r" % (name, notices))
-    home.says(name, ["log"], words, "what this device has is given to it again")
+    home.says(name, ["log"], words, "this device publishes its data there again")
     for other in quiet:
         check(words not in home.run(other, "log").stdout, other + " is told of nothing")
 
@@ -296,18 +296,18 @@ def old_folder(home):
     home.says("ben", ["add", "Later"])
     home.sync("ben", "ida")
     before = home.run("ben", "log").stdout
-    check("was set back" not in before, "told without a reason: " + before)
+    check("was rolled back" not in before, "told without a reason: " + before)
     shutil.rmtree(home.path("folder"))
     shutil.copytree(home.path("copy"), home.path("folder"))
-    home.says("ben", ["sync"], "published 1 segment", "was set back", "1 change")
-    is_told(home, "ben", "the folder " + home.path("folder") + " was set back", "ida")
+    home.says("ben", ["sync"], "published 1 segment", "was rolled back", "1 change")
+    is_told(home, "ben", "the folder " + home.path("folder") + " was rolled back", "ida")
     home.says("ida", ["sync"])
     home.says("ben", ["sync"], "nothing to publish")
     # Told once a day, however often it happens.
     shutil.rmtree(home.path("folder"))
     shutil.copytree(home.path("copy"), home.path("folder"))
-    home.says("ben", ["sync"], "was set back")
-    is_told(home, "ben", "the folder " + home.path("folder") + " was set back")
+    home.says("ben", ["sync"], "was rolled back")
+    is_told(home, "ben", "the folder " + home.path("folder") + " was rolled back")
     # An empty folder in its place is filled with the very sync that tells of it.
     shutil.rmtree(home.path("folder"))
     os.mkdir(home.path("folder"))
@@ -334,8 +334,8 @@ def old_relay(home):
     shutil.rmtree(home.path("relay"))
     shutil.copytree(home.path("backup"), home.path("relay"))
     relay.start()
-    home.says("jo", ["sync"], "set back", "published 1 segment")
-    is_told(home, "jo", "the relay at 127.0.0.1:%s was set back" % relay.port)
+    home.says("jo", ["sync"], "rolled back", "published 1 segment")
+    is_told(home, "jo", "the relay at 127.0.0.1:%s was rolled back" % relay.port)
     home.says("jo", ["sync"], "nothing to publish")
     relay.kill()
 

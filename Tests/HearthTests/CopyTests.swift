@@ -71,12 +71,12 @@ struct CopyTests {
     #expect(try await anna.ownNotices().map(\.kind) == [.newLife])
     #expect(
       try await anna.notices().contains {
-        $0.text.hasPrefix("a device with this one's keys works elsewhere too")
+        $0.text.hasPrefix("a copy of this device is in use elsewhere")
           && $0.text.contains("`hearth device revoke`") && $0.text.contains("`hearth device add`")
       })
     #expect(
       try await ben.ownNotices().map(\.text) == [
-        "Anna's phone began a new life (its files were restored or copied)"
+        "Anna's phone started a new incarnation (its files were restored or copied)"
       ])
     // The original goes on after the new life began, and has seen that: that is the proof.
     try await anna.note(Note.id(1), [.assign(Note.title, .text("original"))], in: zone)
@@ -108,7 +108,7 @@ struct CopyTests {
     try await Family.settle([anna, nodes[1]])
     #expect(
       try await nodes[1].ownNotices().map(\.text) == [
-        "Anna's phone began a new life (its files were restored or copied)"
+        "Anna's phone started a new incarnation (its files were restored or copied)"
       ])
     #expect(try await anna.ownNotices().map(\.kind) == [.newLife])
   }

@@ -38,7 +38,7 @@ public final class HearthNode: Sendable {
     let records = NodeSchema(records: schema.map { $0.schema })
     guard !records.records.contains(where: { $0.id == Node.handedType }) else {
       throw HearthError(
-        .invalid, "the record type 16383 is Hearth's own: give yours another number")
+        .invalid, "Hearth reserves record type 16383: give yours another number")
     }
     let secret = passphrase.map { Array($0.utf8) }
     if NodeFolder(path).holdsNode {

@@ -36,8 +36,8 @@ struct NodeFolder {
     guard lacksKey else { return }
     throw HearthError(
       .corrupt,
-      "\(database) is there without \(keyFile), by which this device is itself: put back a copy "
-        + "of that file. If there is none, move the folder aside; then `hearth recover` with "
+      "\(database) has no key file \(keyFile), so this device lacks its identity: put back a copy "
+        + "of that file. If you have none, move the folder aside; then `hearth recover` with "
         + "recovery words, or an invitation to a further device, brings back what was synced")
   }
 
@@ -87,8 +87,8 @@ struct NodeFolder {
       } catch {
         throw HearthError(
           .io,
-          "\(path), left over from a beginning that was cut off, cannot be removed: check the "
-            + "folder's permissions", cause: error)
+          "\(path), left over from an interrupted setup, cannot be removed: check the folder's "
+            + "permissions", cause: error)
       }
     }
   }
@@ -107,13 +107,13 @@ struct NodeFolder {
       guard errno == ENOENT else { return }
       throw HearthError(
         .corrupt,
-        "there is a key in \(root.path), but its database \(database) is gone: put it back, or "
+        "there is a key in \(root.path), but its database \(database) is missing: put it back, or "
           + NodeFolder.aside)
     }
     guard information.st_size > 0 else {
       throw HearthError(
         .corrupt,
-        "the database \(database) is empty, though there is a key beside it: put it back, or "
+        "the database \(database) is empty, although its key is there: put a copy back, or "
           + NodeFolder.aside)
     }
   }
@@ -125,7 +125,7 @@ struct NodeFolder {
         at: root, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
       throw HearthError(
-        .io, "the folder \(root.path) cannot be made: check its parent and permissions",
+        .io, "the folder \(root.path) cannot be created: check its parent and permissions",
         cause: error)
     }
   }

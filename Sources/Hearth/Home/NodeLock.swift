@@ -70,7 +70,7 @@ final class NodeLock {
       guard DispatchTime.now().uptimeNanoseconds < end else {
         throw HearthError(
           .locked,
-          "another process works on this node (\(path)): wait for it to end, or use another --home")
+          "another process is using this node (\(path)): wait for it to end, or use another --home")
       }
       usleep(pollMicroseconds)
     }

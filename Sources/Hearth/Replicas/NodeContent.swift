@@ -71,7 +71,7 @@ extension NodeReplicas.Content {
     guard let encoded = try store.fact(Self.profileFact) else {
       throw HearthError(
         .corrupt,
-        "the database \(folder.database) is empty, though there is a key beside it: "
+        "the database \(folder.database) is empty, although its key is there: "
           + NodeFolder.aside)
     }
     profile = try JSONDecoder().decode(NodeProfile.self, from: Data(encoded))
@@ -84,8 +84,8 @@ extension NodeReplicas.Content {
     } catch let error as CryptoError where error.code == .authenticationFailed {
       throw HearthError(
         .corrupt,
-        "the key \(folder.keyFile) does not open what is in \(folder.database): it is another "
-          + "device's, or one of both was exchanged; put the right key file back. Without it, "
+        "the key \(folder.keyFile) does not open \(folder.database): the key is another device's, "
+          + "or one of the two files was replaced; put the right key file back. Without it, "
           + NodeFolder.aside, cause: error)
     }
   }
