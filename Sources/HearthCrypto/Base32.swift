@@ -67,7 +67,7 @@ package enum Base32 {
     }
     guard buffer & ((1 << UInt32(bitCount)) - 1) == 0 else {
       throw CryptoError(
-        .malformed, "The last base 32 character is not one that can stand at the end.")
+        .malformed, "The last base 32 character cannot be at the end.")
     }
     return bytes
   }

@@ -28,7 +28,7 @@ package enum Capsule {
     let paddedCount = Padding.paddedCount(body.count)
     guard paddedCount + overheadBytes <= maximumCapsuleBytes else {
       throw CryptoError(
-        .tooLarge, "A body of \(body.count) bytes exceeds a capsule of \(maximumCapsuleBytes).")
+        .tooLarge, "A body of \(body.count) bytes exceeds a bundle of \(maximumCapsuleBytes).")
     }
     var plaintext = body + [Padding.marker]
     plaintext.append(contentsOf: repeatElement(0, count: paddedCount - plaintext.count))
@@ -65,18 +65,18 @@ package enum Capsule {
   private static func checkFrame(_ bytes: [UInt8]) throws {
     guard bytes.count <= maximumCapsuleBytes else {
       throw CryptoError(
-        .tooLarge, "A capsule of \(bytes.count) bytes exceeds \(maximumCapsuleBytes).")
+        .tooLarge, "A bundle of \(bytes.count) bytes exceeds \(maximumCapsuleBytes).")
     }
     guard bytes.count > 4, bytes[..<4] == header[..<4] else {
-      throw CryptoError(.malformed, "These bytes are not a capsule (no HRC1 in front).")
+      throw CryptoError(.malformed, "These bytes are not a bundle (no HRC1 in front).")
     }
     guard bytes[4] == header[4] else {
       throw CryptoError(
-        .unsupportedType, "The capsule has version \(bytes[4]); use a newer program.")
+        .unsupportedType, "The bundle has version \(bytes[4]); use a newer program.")
     }
     guard Padding.isPaddedCount(bytes.count - overheadBytes) else {
       throw CryptoError(
-        .malformed, "A capsule cannot have \(bytes.count) bytes; it was cut or extended.")
+        .malformed, "A bundle cannot have \(bytes.count) bytes; it was cut or extended.")
     }
   }
 

@@ -71,7 +71,7 @@ package struct CryptoError: Error, Equatable, CustomStringConvertible, Sendable 
   /// The single error of every invalid signature, whatever the reason.
   static let signature = CryptoError(
     .badSignature,
-    "The signature does not fit the message and the author's key; refuse the message.")
+    "The signature does not match the message and the author's key; refuse the message.")
 }
 
 extension CryptoError {

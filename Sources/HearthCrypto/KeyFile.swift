@@ -164,7 +164,7 @@ package enum KeyFile {
     try bytes.withUnsafeBytes { bytes in
       let (mode, parameters) = try parse(bytes)
       guard mode == .plain || passphrase != nil else {
-        throw CryptoError(.wrongPassphrase, "The key file is protected by a passphrase; give it.")
+        throw CryptoError(.wrongPassphrase, "The key file is protected by a passphrase; enter it.")
       }
       let context = [UInt8](bytes.part(contextRange))
       let sealed = bytes.part(sealedOffset..<bytes.count)

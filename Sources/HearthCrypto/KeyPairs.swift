@@ -121,7 +121,7 @@ package enum SealedBox {
       let status = crypto_box_seal(
         out.unsignedBytes, message.unsignedBytes, UInt64(message.count), key.bytes)
       guard status == 0 else {
-        throw CryptoError(.badKey, "Nothing can be sealed to this X25519 key; refuse its owner.")
+        throw CryptoError(.badKey, "This X25519 key cannot receive sealed data; refuse its owner.")
       }
     }
   }

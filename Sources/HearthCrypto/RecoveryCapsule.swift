@@ -54,7 +54,7 @@ package enum RecoveryCapsule {
     guard let size = sizeClass(body.count) else {
       throw CryptoError(
         .tooLarge,
-        "A body of \(body.count) bytes exceeds a recovery capsule of \(maximumBodyBytes) bytes.")
+        "A body of \(body.count) bytes exceeds a recovery bundle of \(maximumBodyBytes) bytes.")
     }
     var padded = body + [Padding.marker]
     padded.append(contentsOf: repeatElement(0, count: size - 1 - padded.count))
@@ -68,7 +68,7 @@ package enum RecoveryCapsule {
   package static func open(_ bytes: [UInt8], with access: RecoveryCapsuleAccess) throws -> [UInt8] {
     guard bytes.count <= (sizeClasses.last ?? 0) + Capsule.overheadBytes else {
       throw CryptoError(
-        .tooLarge, "A recovery capsule of \(bytes.count) bytes exceeds the largest size.")
+        .tooLarge, "A recovery bundle of \(bytes.count) bytes exceeds the largest size.")
     }
     var padded = try Capsule.open(
       bytes, key: access.capsuleKey, associatedData: context(access))

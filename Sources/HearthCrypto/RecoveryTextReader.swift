@@ -14,7 +14,7 @@ enum RecoveryTextReader {
       if let number, number != next {
         throw CryptoError(
           .malformed,
-          "The number \(number) stands where word \(next) is expected; write the words one after "
+          "The number \(number) is where word \(next) is expected; write the words one after "
             + "another from 1 to \(places.count).")
       }
       guard !word.isEmpty else { return }
@@ -48,9 +48,9 @@ enum RecoveryTextReader {
         "\"\(RecoveryWordList.text(at: $0))\""
       }
       let isShort = word.count < RecoveryWordList.decisiveLetters
-      let without = isShort ? "give at least its first four letters." : "look at it again."
+      let without = isShort ? "type at least its first four letters." : "check it again."
       let hint = words.isEmpty ? without : "did you mean \(words.joined(separator: " or "))?"
-      throw CryptoError(.malformed, "Word \(number) is not in the list of words; \(hint)")
+      throw CryptoError(.malformed, "Word \(number) is not in the word list; \(hint)")
     }
   }
 

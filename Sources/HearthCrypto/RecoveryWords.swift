@@ -126,8 +126,8 @@ package final class RecoveryWords: Sendable, Redacted {
       guard bits[entropyBytes] >> 4 == checksum(bytes) else {
         throw CryptoError(
           .malformed,
-          "Each of the twelve words is in the list, but their checksum does not fit: one of them "
-            + "is another word, or two changed places; compare them with what was written down.")
+          "Each of the twelve words is in the list, but their checksum does not match: one word is "
+            + "wrong, or two changed places; compare them with your sheet.")
       }
       return try SecretBytes(count: entropyBytes) { $0.copyMemory(from: bytes) }
     }

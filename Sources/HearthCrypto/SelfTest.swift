@@ -24,7 +24,7 @@ enum SelfTest {
     guard passed else {
       throw CryptoError(
         .selfTestFailed,
-        "libsodium gives a wrong answer for \(name); install the distribution's libsodium again.")
+        "libsodium returns a wrong result for \(name); install the distribution's libsodium again.")
     }
   }
 

@@ -92,7 +92,7 @@ package struct ShortAuthenticationString: Sendable {
   package mutating func start() throws -> [UInt8] {
     guard case .mustStart = phase else {
       phase = .over
-      throw CryptoError(.malformed, "This comparison was begun already or by the other device.")
+      throw CryptoError(.malformed, "The comparison has begun, or the other device begins it.")
     }
     phase = .awaitsNonce
     return [Kind.commitment.rawValue] + commitment(nonce, initiator: own, responder: peer)
@@ -106,7 +106,7 @@ package struct ShortAuthenticationString: Sendable {
     let before = phase
     phase = .over
     guard message.count == Self.messageBytes, let kind = Kind(rawValue: message[0]) else {
-      throw CryptoError(.malformed, "This is no message of a comparison; begin again.")
+      throw CryptoError(.malformed, "This is not a message of a comparison; begin again.")
     }
     let value = Array(message.dropFirst())
     switch (before, kind) {

@@ -173,7 +173,7 @@ def wiped(family):
         if name.startswith("relay.sqlite"):
             os.remove(os.path.join(family.relay.data, name))
     family.relay.start()
-    family.says("ben", ["sync"], "published", "the relay lost what it had")
+    family.says("ben", ["sync"], "published", "the relay lost its data")
     family.says("ada", ["sync"])
     family.says("ben", ["sync"], "nothing to publish")
 

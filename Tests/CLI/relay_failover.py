@@ -33,8 +33,8 @@ ROUNDS_BEFORE, ROUNDS_AFTER = 12, 6
 MOST_AWAY_AGAIN_SECONDS = 2
 # What a node says of a log that goes on where it was: none of these.
 # The last of them where others have stored so much again that the log is longer than before.
-LOST_WORDS = ("set back", "not the one that it showed", "lost what it had", "began anew",
-              "changed what it had said")
+LOST_WORDS = ("rolled back", "not the one that it showed", "lost its data", "restarted its log",
+              "contradicts what it reported")
 HELP = ("report this", "contradicts itself", "use another relay", "damaged", *LOST_WORDS)
 # What no standby has to hold is refused.
 WEAK = ("off", "local", "remote_write")

@@ -27,7 +27,7 @@ HOMES = ("ada", "ben", "cleo")
 LONGEST_SECONDS = 90
 MOST_ROUNDS = 3
 UNREACHABLE = "cannot be reached"
-REFILLED = "what this device has is given to it again"
+REFILLED = "this device publishes its data there again"
 
 
 class Family(Nodes):
@@ -259,12 +259,12 @@ def lies_of_frames(family):
     for passage, words in (
             (Silent, (UNREACHABLE,)),
             (Forgetful, ()),
-            (Reordered, ("does not keep to the protocol", "other bytes than the name says")),
+            (Reordered, ("violates the protocol", "bytes do not match the name")),
             (Repeated, ("answers what was not asked",)),
             (Stored, ()),
-            (Swapped, ("does not let this device in",)),
-            (Altered, ("other bytes than the name says",)),
-            (Moved, ("other bytes than the name says",)),
+            (Swapped, ("does not admit this device",)),
+            (Altered, ("bytes do not match the name",)),
+            (Moved, ("bytes do not match the name",)),
             (Cutting, (UNREACHABLE,))):
         name = passage.__name__.lower()
         began = time.monotonic()
@@ -283,7 +283,7 @@ def lies_of_frames(family):
         family.honest()
         rounds = family.settle(name)
         if passage is Forgetful:
-            check(has_word(family.said[name], "was set back", "is not the one that it showed"),
+            check(has_word(family.said[name], "was rolled back", "is not the one that it showed"),
                   "forgetful: nothing is said of it: %s" % family.said[name])
         tell(name, said + family.said[name], rounds, began)
 
@@ -397,7 +397,7 @@ def withheld(family):
     family.between["cleo"].withheld = tags
     family.lie(Withheld, "cleo")
     said = family.sync("cleo")
-    check("does not have a segment it listed" in said, "a withheld blob: nothing is said: " + said)
+    check("lacks a segment that it listed" in said, "a withheld blob: nothing is said: " + said)
     names_the_withheld(family)
     family.honest()
     tell("withheld", said, family.settle("withheld"), began)
@@ -451,7 +451,7 @@ def old_backup(family):
     family.honest()
     rounds = family.settle("old backup")
     said = family.said["old backup"]
-    check("was set back" in said and REFILLED in said, "an old backup: nothing is said: " + said)
+    check("was rolled back" in said and REFILLED in said, "an old backup: nothing is said: " + said)
     tell("old backup", said, rounds, began)
 
 
@@ -471,7 +471,8 @@ def equivocation(family):
     family.between["ben"].port_behind = int(family.relay.port)
     family.between["ada"].port_behind = int(other.port)
     said = family.sync("ada", "ben", statuses=(0,))
-    check(has_word(said, "is not the one that it showed", "was set back", "changed what it had"),
+    check(has_word(said, "is not the one that it showed", "was rolled back",
+                   "contradicts what it reported"),
           "two logs: nothing is said: " + said)
     other.kill()
     family.honest()

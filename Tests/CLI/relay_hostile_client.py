@@ -162,7 +162,7 @@ def under_another_certificate(family, paths, own, access):
     # A node that was given the address of the one in between proves nothing that opens.
     false = "hearth-relay://127.0.0.1:%d/%s" % (
         between.port, wire.pin_text(wire.certificate_at(between.port)))
-    family.go_by(false, "ben", 2, "does not let this device in")
+    family.go_by(false, "ben", 2, "does not admit this device")
     # A node that knows the right address is told.
     family.says("ben", ["transport", "remove", "1"])
     family.says("ben", ["transport", "add", "relay", between.address(family.relay.address)],

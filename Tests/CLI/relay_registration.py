@@ -64,7 +64,7 @@ def refused(family, home, remedy):
     said = family.run(home, "sync")
     check(said.returncode == PARTIAL and "refuses this device" in said.stdout
           and "nothing to publish" not in said.stdout, "a refused sync: " + said.stdout)
-    check(said.stderr.count("does not let this device in") == 1 and remedy in said.stderr,
+    check(said.stderr.count("does not admit this device") == 1 and remedy in said.stderr,
           "the reason of a refusal: " + said.stderr)
     family.says(home, ["status"], "not synced yet")
     said = family.run(home, "doctor")
@@ -121,7 +121,7 @@ def removing(family):
     family.says(ben, ["add", "Secret plans"])
     family.says(ben, ["sync"], "published")
     family.says(ben, ["doctor"], "all is well")
-    check("keys of before" not in family.says(ben, ["status"]), "status tells of old keys")
+    check("keys from before" not in family.says(ben, ["status"]), "status tells of old keys")
     # Dan's node still has the old keys: it is told, and neither gets nor makes anything.
     mailboxes = family.rows("SELECT count(*), sum(head) FROM mailboxes")
     family.says(dan, ["add", "Late words"])

@@ -311,7 +311,7 @@ def old_folder(home):
     # An empty folder in its place is filled with the very sync that tells of it.
     shutil.rmtree(home.path("folder"))
     os.mkdir(home.path("folder"))
-    home.says("ben", ["sync"], "this sync puts there what this device has", "published", status=PARTIAL)
+    home.says("ben", ["sync"], "this sync writes there what this device has", "published", status=PARTIAL)
     home.says("ben", ["sync"], "nothing to publish")
 
 

@@ -257,7 +257,7 @@ class Home(nodes.Family):
     def is_out(self, *homes):
         """Each of the nodes is told that it was removed, or a relay lets it in no more."""
         for home in homes:
-            refused = self.relay and "does not let this device in" in self.said.get(home, "")
+            refused = self.relay and "does not admit this device" in self.said.get(home, "")
             check(self.ended(home) == "removed" or refused, "%s is not told that it was removed" % (
                 home))
 

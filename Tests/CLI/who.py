@@ -254,7 +254,7 @@ def wiped_relay(family):
     shutil.rmtree(family.path("relay-data"))
     family.relay.start()
     family.says("ada", ["doctor"], "is not the relay of this address",
-                "remedy: do not go on unless its operator says why", status=PARTIAL)
+                "remedy: stop unless the relay's operator explains it", status=PARTIAL)
     said = family.run("ada", "doctor").stdout
     check("start the relay" not in said and "remove this one, or" not in said, said)
 

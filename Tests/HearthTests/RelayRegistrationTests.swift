@@ -103,7 +103,7 @@ struct RelayRegistrationTests {
       #expect(problems(report).contains { $0.contains("all mailboxes together") })
       #expect(try await nodes[0].transportStatuses().allSatisfy { $0.oldKeys == nil })
     }
-    #expect(problems(report).contains { $0.contains("keys of before") }, "\(problems(report))")
+    #expect(problems(report).contains { $0.contains("keys from before") }, "\(problems(report))")
     #expect(report.transports.contains { $0.isPartial })
     #expect(try await nodes[0].transportStatuses().contains { $0.oldKeys != nil })
     // Striking its device off takes no room, so that one is out; but whoever has the access key

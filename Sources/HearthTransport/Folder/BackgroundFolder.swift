@@ -166,6 +166,6 @@ package final class BackgroundFolder: Transport, Sendable {
     TransportError(
       .inputOutput, place: folder.path,
       message: "the folder has not answered for \(deadlineMilliseconds / 1_000) seconds",
-      remedy: "look whether its disk or network share is there, then sync again")
+      remedy: "check that its disk or network share is there, then sync again")
   }
 }

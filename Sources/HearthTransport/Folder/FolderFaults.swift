@@ -3,14 +3,14 @@ import HearthSync
 /// The faults of single files, each with one wording.
 extension TransportError {
   private static let arriving =
-    "it may still be arriving; if it stays, `hearth sync --check` on a device that has it puts it "
-    + "right; or delete it: its author puts it back"
+    "it may still be arriving; if it stays damaged, `hearth sync --check` on a device that has it "
+    + "repairs it; or delete it: its author puts it back"
 
   /// The file does not exist.
   static func absent(_ place: String) -> TransportError {
     TransportError(
       .notFound, place: place, message: "\(place) is not in the folder",
-      remedy: "wait for the program that carries the folder; its author puts it back")
+      remedy: "wait for the program that syncs the folder; the file's author puts it back")
   }
 
   /// The file is empty.
@@ -31,8 +31,8 @@ extension TransportError {
   static func oversized(_ place: String, size: Int64, limit: Int) -> TransportError {
     TransportError(
       .tooLarge, place: place,
-      message: "\(place) has \(size) bytes, more than the \(limit) that a file here can have",
-      remedy: "delete it: it was not written by Hearth, and the author of the file puts it back")
+      message: "\(place) has \(size) bytes; the limit for a file here is \(limit)",
+      remedy: "delete it: Hearth did not write it, and the author of the file puts it back")
   }
 
   /// The content does not have the digest in the name.

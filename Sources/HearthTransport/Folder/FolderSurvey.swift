@@ -63,7 +63,7 @@ struct FolderSurvey {
       listing.problems.append(
         TransportProblem(
           place: ".", fault: "\(untoldProblems) more problems of the same kinds are not listed",
-          remedy: "mend those that are, and sync again", hidesData: untoldHidesData))
+          remedy: "repair those that are, and sync again", hidesData: untoldHidesData))
     }
     listing.problems.sort { ($0.place, $0.fault) < ($1.place, $1.fault) }
     return listing
@@ -100,8 +100,8 @@ struct FolderSurvey {
           place: ".",
           fault: "the folder holds neither \(FolderLayout.noteName) nor anything of this household",
           remedy: "check that it is the right folder, that its disk is mounted, and that the "
-            + "program that carries it has finished; if all that is so, nothing is lost: this sync "
-            + "puts there what this device has", hidesData: true))
+            + "program that syncs it has finished; if so, nothing is lost: this sync writes there "
+            + "what this device has", hidesData: true))
     }
   }
 

@@ -26,8 +26,8 @@ extension FolderSurvey {
       TransportProblem(
         place: path.place,
         fault: "the folder \(path.place) has more than \(bounds.maximumEntries) entries; the rest "
-          + "was not looked at",
-        remedy: "move away what is not Hearth's", hidesData: true))
+          + "was not read",
+        remedy: "move away the files that are not Hearth's", hidesData: true))
   }
 
   mutating func tellTooManyNames(_ path: [FolderName], bound: Int) {
@@ -56,7 +56,7 @@ extension FolderSurvey {
     report(
       TransportProblem(
         place: ".",
-        fault: "more than \(bounds.maximumCopies) files stand under names that a carrier changed; "
+        fault: "more than \(bounds.maximumCopies) files have names that a sync program changed; "
           + "the rest were left out",
         remedy: "delete the copies: the authors put back what is missing", hidesData: true))
   }
@@ -85,7 +85,7 @@ extension FolderSurvey {
         fault: scan.foreignCount == 1
           ? "\(place) is not Hearth's"
           : "\(place) and \(scan.foreignCount - 1) more beside it are not Hearth's",
-        remedy: "nothing was done with it; move it away to be rid of this line", hidesData: false))
+        remedy: "Hearth ignores it; move it away to end this message", hidesData: false))
   }
 
   func verdicts<Name: Hashable>(

@@ -416,7 +416,7 @@ extension FolderTransport {
 
   private func invalidName(_ name: String) -> TransportError {
     TransportError(
-      .invalidName, place: path, message: "\(name) has no place in a folder or not these bytes",
+      .invalidName, place: path, message: "\(name) has no folder path or does not match the bytes",
       remedy: "report this as a fault of Hearth")
   }
 }

@@ -55,18 +55,19 @@ final class FolderWatch {
     path: String, zoneTags: Set<Identifier>, maximumWatches: Int
   ) -> Result<FolderWatch, Refusal> {
     if let carrier = remoteFileSystem(path) {
-      return .failure(Refusal(reason: "the folder is on \(carrier), which does not tell changes"))
+      return .failure(Refusal(reason: "the folder is on \(carrier), which does not report changes"))
     }
     let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
     guard descriptor >= 0 else {
-      return .failure(Refusal(reason: "the system gives no watch (\(SystemFault.last("inotify")))"))
+      return .failure(
+        Refusal(reason: "the system refuses a watch (\(SystemFault.last("inotify")))"))
     }
     let watch = FolderWatch(
       descriptor: descriptor, path: path, zoneTags: zoneTags, maximumWatches: maximumWatches)
     watch.add([], .root)
     if let refusal = watch.refusal { return .failure(refusal) }
     guard !watch.directories.isEmpty else {
-      return .failure(Refusal(reason: "the folder does not exist or may not be read"))
+      return .failure(Refusal(reason: "the folder does not exist or cannot be read"))
     }
     return .success(watch)
   }

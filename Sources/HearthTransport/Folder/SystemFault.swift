@@ -33,8 +33,8 @@ extension TransportError {
     case ENOENT:
       self.init(
         .folderMissing, place: path, message: "the shared folder \(path) does not exist",
-        remedy: "create it, plug in or mount its disk, or wait until the program that carries it "
-          + "has made it; everything is kept here until then", cause: fault)
+        remedy: "create it, plug in or mount its disk, or wait until the program that syncs it has "
+          + "made it; this device keeps everything until then", cause: fault)
     case ENOTDIR:
       self.init(
         .folderNotDirectory, place: path, message: "\(path) is a file, not a folder",
@@ -76,7 +76,7 @@ extension TransportError {
         )
       case ENOTDIR, ELOOP, EISDIR, ENOTEMPTY, EEXIST:
         (
-          .nameTaken, "something else stands there",
+          .nameTaken, "something else has this name",
           "look at it, move it away, and sync again: Hearth never opens or deletes what is not "
             + "its own"
         )
@@ -88,7 +88,7 @@ extension TransportError {
       default:
         (
           .inputOutput, "the file system refused",
-          "check the disk and the program that carries the folder, then sync again"
+          "check the disk and the program that syncs the folder, then sync again"
         )
       }
     self.init(

@@ -86,7 +86,7 @@ package final class LoopbackTransport: Transport, Sendable {
     }
     guard hasName, !bytes.isEmpty, expected == nil || digest(bytes) == expected else {
       throw TransportError(
-        .invalidName, place: "memory", message: "a name that is none or not of these bytes",
+        .invalidName, place: "memory", message: "a name that does not match these bytes",
         remedy: "report this as a fault of Hearth")
     }
   }

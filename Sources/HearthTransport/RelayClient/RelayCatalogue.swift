@@ -97,23 +97,23 @@ package final class RelayCatalogue {
         .relayRefused, place: place,
         message: access.role == .reader
           ? "the relay \(place) has no such catalogue"
-          : "the relay \(place) lets this publisher make no catalogue",
+          : "the relay \(place) does not let this publisher make a catalogue",
         remedy: access.role == .reader
-          ? "ask its publisher for the address; what is here stays"
+          ? "ask its publisher for the address; the local copy stays"
           : "ask its operator for a token and give it with --token")
     } catch RelayFailure.unlisted(let key) {
       throw TransportError(
         .relayRefused, place: place,
-        message: "the relay \(place) lets this publisher make no catalogue: its operator has not "
-          + "listed its key",
-        remedy: "give this line to who runs the relay, then try again: "
-          + "hearth-relay token --allow \(Hex.encode(key))")
+        message: "the relay \(place) does not let this publisher make a catalogue: its operator "
+          + "has not listed the publisher's key",
+        remedy: "send this line to the relay's operator, then try again: hearth-relay token "
+          + "--allow \(Hex.encode(key))")
     } catch let failure as RelayFailure {
       throw RelayWords(place: place).words(failure)
     }
   }
 
   private func unfit() -> TransportError {
-    RelayWords(place: place).inconsistent("it answers something else than what was asked")
+    RelayWords(place: place).inconsistent("its answer does not match the request")
   }
 }

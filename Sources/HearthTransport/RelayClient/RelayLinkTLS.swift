@@ -52,7 +52,7 @@ enum RelayLinkTLS {
     } catch {
       let place = named.map { "\($0.path), which \($0.variable) names," } ?? "this system"
       throw RelayFailure.untrusted(
-        "no certificates of authorities can be read from \(place) to judge its own")
+        "no certificates of authorities can be read from \(place) to check the relay's")
     }
   }
 
@@ -76,7 +76,7 @@ enum RelayLinkTLS {
     switch error {
     case let error as NIOConnectionError:
       if error.dnsAError != nil || error.dnsAAAAError != nil, error.connectionErrors.isEmpty {
-        return .unreachable("its name \(error.host) is not known here")
+        return .unreachable("its name \(error.host) cannot be resolved")
       }
       return error.connectionErrors.first.map { failure($0.error, sight) }
         ?? .unreachable("no address of \(error.host) answers")
@@ -129,7 +129,7 @@ enum RelayAuthorities {
       return "its certificate expired on \(day(end))"
     }
     if let begin = certificate.map({ Int($0.notValidBefore) }), begin > nowSeconds {
-      return "its certificate is good from \(day(begin)) only, or this device's clock is wrong"
+      return "its certificate is valid only from \(day(begin)), or this device's clock is wrong"
     }
     return "no authority that this system trusts vouches for its certificate"
   }

@@ -51,11 +51,11 @@ extension RelayMailboxes {
   private static func doorProblem(at place: String) -> TransportProblem {
     TransportProblem(
       place: place,
-      fault: "the keys were changed, and the way in for devices that were away could not be left: "
-        + "somebody who has the keys of before has spoilt it",
+      fault: "the keys were changed, but devices that were away cannot get the new keys here: "
+        + "somebody with the old keys damaged the handoff",
       remedy:
-        "a device that was away and is not let in now: sync it over a folder or another relay, "
-        + "or invite it anew", hidesData: false)
+        "if the relay does not admit a device that was away: sync it over a folder or another "
+        + "relay, or invite it again", hidesData: false)
   }
 
   private func renewAccess(

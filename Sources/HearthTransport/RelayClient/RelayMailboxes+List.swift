@@ -21,7 +21,7 @@ package struct RelayList: Sendable {
 
   /// Who is meant by a key.
   func holder(of key: [UInt8]) -> String {
-    holders[key] ?? (key.isEmpty ? "somebody whom nobody has listed" : "an unknown device")
+    holders[key] ?? (key.isEmpty ? "somebody who is not listed" : "an unknown device")
   }
 }
 
@@ -169,8 +169,8 @@ extension RelayMailboxes {
     let more = keys.count > 8 ? " and \(keys.count - 8) more" : ""
     return TransportProblem(
       place: "\(relay.place), list of the mailbox",
-      fault: "the relay does not bring its list in line with the household, for \(names)\(more)",
-      remedy: "sync again; if it stays, run `hearth transport repair`", hidesData: false)
+      fault: "the relay does not update its list for \(names)\(more)",
+      remedy: "sync again; if that does not help, run `hearth transport repair`", hidesData: false)
   }
 
   private func taken(
@@ -179,8 +179,8 @@ extension RelayMailboxes {
     let names = managers.map { list.holder(of: $0) }.sorted().joined(separator: ", ")
     return TransportProblem(
       place: "\(relay.place), list of the mailbox",
-      fault: "the household's mailbox is managed there by nobody who may, but by \(names)",
-      remedy: "an owner or admin makes it anew: `hearth transport repair`", hidesData: true)
+      fault: "the managers of the household's mailbox there have no right to it: \(names)",
+      remedy: "an owner or admin makes a new one: `hearth transport repair`", hidesData: true)
   }
 
   /// Who holds almost as much as one may, of those that a manager can do something about.
@@ -195,9 +195,10 @@ extension RelayMailboxes {
     }.map {
       TransportProblem(
         place: "\(relay.place), \(list.holder(of: $0.key))",
-        fault: "\(list.holder(of: $0.key)) holds \($0.usedBytes >> 20) MiB of the household's "
-          + "mailbox at \(relay.place), as much as one may, in \($0.entries) files",
-        remedy: "look whether that can be; what nobody can open `hearth transport repair` clears",
+        fault: "\(list.holder(of: $0.key)) uses \($0.usedBytes >> 20) MiB of the household's "
+          + "mailbox at \(relay.place), almost a full share, in \($0.entries) files",
+        remedy: "check whether that is right; `hearth transport repair` clears what nobody can "
+          + "open",
         hidesData: false)
     }
   }

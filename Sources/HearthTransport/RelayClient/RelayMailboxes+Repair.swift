@@ -126,11 +126,11 @@ extension RelayMailboxes {
       let missing = try missing(of: zone, in: access.mailbox)
       if missing == 0 {
         try await relay.reset(access)
-        lines.append("the whole mailbox of \(zone.name), which begins anew")
+        lines.append("the whole mailbox of \(zone.name), which starts again")
       } else {
         lines.append(
-          "not the whole mailbox of \(zone.name), though it is all but full: \(missing) files "
-            + "in it are not here, and others may need them")
+          "not the whole mailbox of \(zone.name), although it is almost full: \(missing) files in "
+            + "it are not here, and others may need them")
       }
     }
     return lines

@@ -293,12 +293,12 @@ private func moveProblem(
   TransportProblem(
     place: "\(place), mailboxes of \(name)",
     fault:
-      "this device uses the mailboxes that were made anew with number \(number) from now on, "
-      + "in place of those with number \(former), which "
+      "from now on this device uses the new mailboxes with number \(number), in place of those "
+      + "with number \(former), which "
       + (number < former
-        ? "it used while the others did not let it in"
-        : "do not let it in, or are managed by nobody who may"),
-    remedy: "look whether an owner or admin of the household is there too: `hearth transport "
-      + "repair` makes mailboxes anew; if nobody did that, ask them to sync, then sync again",
+        ? "it used while the others did not admit it"
+        : "do not admit it, or have no rightful manager"),
+    remedy: "check that an owner or admin of the household uses them too: `hearth transport "
+      + "repair` makes new mailboxes; if nobody did that, ask them to sync, then sync again",
     hidesData: true)
 }

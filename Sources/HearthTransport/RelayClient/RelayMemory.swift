@@ -89,10 +89,10 @@ extension RelayTransport {
   package var oldKeysProblem: TransportProblem {
     TransportProblem(
       place: place,
-      fault: "it still takes the keys of before a removal: who was removed can fetch sealed files "
-        + "there, and read nothing new in them. To change the keys, room is needed for what leads "
-        + "devices that are away to the new ones, and the relay is full",
-      remedy: "ask who runs the relay for more room, then sync", hidesData: true)
+      fault: "it still accepts the keys from before a removal: a removed device can fetch sealed "
+        + "files there, but read nothing new in them. The relay is too full to change the keys: "
+        + "the handoff to devices that are away needs room",
+      remedy: "ask the relay's operator for more room, then sync", hidesData: true)
   }
 
   /// Replaces the marks of a mailbox.

@@ -18,7 +18,7 @@ extension RelayTransport {
   func roster(of access: MailboxAccess) async throws -> RelayRosterReport {
     try await open(access)
     guard case .roster(let report) = try await reply(access.mailbox, .roster) else {
-      throw inconsistent("it answers something else than what was asked")
+      throw inconsistent("its answer does not match the request")
     }
     return report
   }
@@ -27,7 +27,7 @@ extension RelayTransport {
   func setRank(_ rank: RelayRank, of key: [UInt8], in access: MailboxAccess) async throws {
     try await open(access)
     guard case .done = try await reply(access.mailbox, .setRank(key: key, rank)) else {
-      throw inconsistent("it answers something else than what was asked")
+      throw inconsistent("its answer does not match the request")
     }
   }
 
@@ -51,7 +51,7 @@ extension RelayTransport {
   func reset(_ access: MailboxAccess) async throws {
     try await open(access)
     guard case .done = try await reply(access.mailbox, .reset) else {
-      throw inconsistent("it answers something else than what was asked")
+      throw inconsistent("its answer does not match the request")
     }
     // Record the new generation, so that it is not reported as a loss later.
     let generation = try await open(access).opened.head.generation
@@ -68,7 +68,7 @@ extension RelayTransport {
     try await open(access)
     let question = RelayQuestion.listOf(author: author, after: after, limit: limit)
     guard case .listing(let page) = try await reply(access.mailbox, question) else {
-      throw inconsistent("it answers something else than what was asked")
+      throw inconsistent("its answer does not match the request")
     }
     return page
   }

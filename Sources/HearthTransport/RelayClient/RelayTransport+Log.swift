@@ -21,7 +21,7 @@ extension RelayTransport {
       guard next.take(page), next.count <= RelayMailboxIndex.maximumNames else { return false }
       known.index = next
       return page.through == page.head
-    case .opened, .reply: throw inconsistent("it answers something else than what was asked")
+    case .opened, .reply: throw inconsistent("its answer does not match the request")
     }
     known.index = next
     return true

@@ -19,9 +19,9 @@ extension RelayTransport {
     let again = try await put(taken, access.mailbox)
     guard !again.contains(where: { $0.outcome == .conflict }) else {
       throw TransportError(
-        .nameTaken, place: place, message: "other bytes lie under a name of this device's",
-        remedy: "sync again; if it stays, make new keys with `hearth device revoke` or `member "
-          + "remove` for whoever does it")
+        .nameTaken, place: place, message: "other bytes are stored under a name of this device",
+        remedy: "sync again; if that does not help, make new keys with `hearth device revoke` or "
+          + "`member remove` for the device or person at fault")
     }
     note(taken, again, access.mailbox)
   }
@@ -31,7 +31,7 @@ extension RelayTransport {
       let byteCount = puts.reduce(0) { $0 + $1.blob.count }
       let reply = try await reply(mailbox, moving: .put(puts), .giving, atMost: byteCount)
       guard case .stored(let stored) = reply else {
-        throw inconsistent("it answers something else than what was asked")
+        throw inconsistent("its answer does not match the request")
       }
       tell(meter.give(files: puts.count, bytes: byteCount))
       return stored
@@ -79,7 +79,7 @@ extension RelayTransport {
   func remove(_ names: [[UInt8]], in access: MailboxAccess) async throws -> [UInt64] {
     try await open(access)
     guard case .removed(let positions) = try await reply(access.mailbox, .remove(names)) else {
-      throw inconsistent("it answers something else than what was asked")
+      throw inconsistent("its answer does not match the request")
     }
     for (name, position) in zip(names, positions) where position > 0 {
       let header = RelayHeader(removing: name, at: position)

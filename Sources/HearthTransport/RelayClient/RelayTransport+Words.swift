@@ -23,19 +23,19 @@ struct RelayWords {
       TransportError(
         .relayUnreachable, place: place,
         message: "the relay \(place) cannot be reached: \(reason)",
-        remedy: "nothing is lost; sync again when it is there")
+        remedy: "nothing is lost; sync again when the relay is back")
     case .certificate:
       TransportError(
         .relayCertificate, place: place,
-        message: "whoever answers at \(place) is not the relay of this address: its certificate "
-          + "is another one",
-        remedy: "do not go on unless its operator says why; then add its new address and remove "
+        message: "the server at \(place) is not the relay of this address: its certificate is "
+          + "another one",
+        remedy: "stop unless the relay's operator explains it; then add its new address and remove "
           + "this one")
     case .untrusted(let reason):
       TransportError(
         .relayCertificate, place: place,
-        message: "the relay \(place) is not talked to: \(reason)",
-        remedy: "look at this device's clock and authorities, then tell its operator")
+        message: "this device does not trust the relay \(place): \(reason)",
+        remedy: "check this device's clock and authorities, then tell the relay's operator")
     case .refused, .unregistered: refused()
     case .struckOff: struckOff()
     case .unlisted(let key): unlisted(key)
@@ -43,8 +43,8 @@ struct RelayWords {
     case .protocolBroken(let reason):
       TransportError(
         .relayInconsistent, place: place,
-        message: "the relay \(place) does not keep to the protocol: \(reason)",
-        remedy: "look whether it is a Hearth relay of a version that fits")
+        message: "the relay \(place) violates the protocol: \(reason)",
+        remedy: "check that it is a Hearth relay of a compatible version")
     case .fault(let fault): words(fault)
     }
   }
@@ -63,8 +63,8 @@ struct RelayWords {
       switch fault.code {
       case .unsupportedVersion: "update this program or the relay"
       case .quotaExceeded, .shareExceeded:
-        "an owner or admin of the household clears what nobody can open with `hearth transport "
-          + "repair`; else ask the relay's operator for more room, or use another relay"
+        "an owner or admin of the household can clear what nobody can open: `hearth transport "
+          + "repair`; or ask the relay's operator for more room, or use another relay"
       case .relayFull: "ask its operator for more room, or use another relay"
       case .tooManyChildren:
         "wait until older invitations are 90 days old, or ask its operator for a token"
@@ -79,46 +79,46 @@ struct RelayWords {
   func refused() -> TransportError {
     TransportError(
       .relayRefused, place: place,
-      message: "the relay \(place) does not let this device in: the access key was changed and "
+      message: "the relay \(place) does not admit this device: the access key was changed and "
         + "nobody has listed this device, or there is no mailbox and the relay's operator lets "
         + "nobody register",
-      remedy: "ask an owner or admin of the household to sync, and if that does not help to run "
-        + "`hearth transport repair`; or ask who runs the relay for a token, then `hearth "
+      remedy: "ask an owner or admin of the household to sync and, if that does not help, to run "
+        + "`hearth transport repair`; or ask the relay's operator for a token, then `hearth "
         + "transport add relay ADDRESS --token TOKEN`")
   }
 
   func struckOff() -> TransportError {
     TransportError(
       .relayRefused, place: place,
-      message: "the relay \(place) does not let this device in: it was removed, says a manager of "
-        + "the mailbox there",
-      remedy: "ask an owner or admin of the household; if you were not removed, one of them puts "
-        + "the relay right with `hearth transport repair`")
+      message: "the relay \(place) does not admit this device: a manager of the mailbox there "
+        + "removed it",
+      remedy: "ask an owner or admin of the household; if you were not removed, one of them "
+        + "repairs the relay with `hearth transport repair`")
   }
 
   func tokenUsedUp() -> TransportError {
     TransportError(
       .relayRefused, place: place,
-      message: "the relay \(place) does not take this token any more: it was good for a number of "
-        + "mailboxes, and as many were made",
+      message: "the relay \(place) does not accept this token any more: all mailboxes that it "
+        + "allows were made",
       remedy:
-        "ask who runs the relay for another, then `hearth transport add relay ADDRESS --token "
-        + "TOKEN`; a device that was removed is not let in by any token")
+        "ask the relay's operator for another, then `hearth transport add relay ADDRESS --token "
+        + "TOKEN`; no token admits a device that was removed")
   }
 
   /// - Parameter key: the key that the operator has to list.
   func unlisted(_ key: [UInt8]) -> TransportError {
     TransportError(
       .relayRefused, place: place,
-      message: "the relay \(place) does not let this device in: it was removed, or the relay's "
+      message: "the relay \(place) does not admit this device: it was removed, or the relay's "
         + "operator has not listed its key",
-      remedy: "ask a member of the household; to be listed, give this line to who runs the relay, "
-        + "then sync again: hearth-relay token --allow \(Hex.encode(key))")
+      remedy: "ask a member of the household; to be listed, send this line to the relay's "
+        + "operator, then sync again: hearth-relay token --allow \(Hex.encode(key))")
   }
 
   func inconsistent(_ reason: String) -> TransportError {
     TransportError(
       .relayInconsistent, place: place, message: "the relay \(place) contradicts itself: \(reason)",
-      remedy: "sync again; if it stays, use another relay or a folder")
+      remedy: "sync again; if that does not help, use another relay or a folder")
   }
 }

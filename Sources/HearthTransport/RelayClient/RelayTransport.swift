@@ -147,7 +147,7 @@ package final class RelayTransport: Transport {
     let index = try known(access.mailbox).index
     link.know(access, cursor: index.cursor)
     guard case .opened(let opening) = try await ask(access.mailbox, .open) else {
-      throw inconsistent("it answers something else than what was asked")
+      throw inconsistent("its answer does not match the request")
     }
     return opening
   }
@@ -195,7 +195,7 @@ package final class RelayTransport: Transport {
     _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)? = nil
   ) async throws -> RelayReply {
     guard case .reply(let reply) = try await ask(mailbox, question, telling: telling) else {
-      throw inconsistent("it answers something else than what was asked")
+      throw inconsistent("its answer does not match the request")
     }
     return reply
   }
@@ -266,7 +266,7 @@ package final class RelayTransport: Transport {
       if !Mutant.trustsOldIndex.isActive, let fault = judge(opening.opened, against: before) {
         known.problem = TransportProblem(
           place: place, fault: fault,
-          remedy: "nothing needs to be done: what this device has is given to it again",
+          remedy: "nothing needs to be done: this device publishes its data there again",
           hidesData: false, isSetBack: true)
       }
       if known.problem != nil || opening.opened.head.generation != before.generation {
@@ -283,8 +283,8 @@ package final class RelayTransport: Transport {
     if !isCurrent, try await !takeNews(&known), try await !follow(&known.index) {
       Probe.logContradicted.hit()
       known.problem = TransportProblem(
-        place: place, fault: "the relay changed what it had said of its log",
-        remedy: "nothing needs to be done: what this device has is given to it again",
+        place: place, fault: "the relay contradicts what it reported of its log",
+        remedy: "nothing needs to be done: this device publishes its data there again",
         hidesData: false, isSetBack: true)
       known.index.begin(generation: opening.opened.head.generation)
       guard try await follow(&known.index) else {
@@ -302,7 +302,7 @@ package final class RelayTransport: Transport {
     guard let cursor = index.cursor else { return nil }
     guard opened.head.generation == cursor.generation else {
       Probe.logLost.hit(if: index.position > 0)
-      return index.position > 0 ? "the relay lost what it had, or began its log anew" : nil
+      return index.position > 0 ? "the relay lost its data, or restarted its log" : nil
     }
     switch opened.standing {
     case .known(let chain):
@@ -310,9 +310,9 @@ package final class RelayTransport: Transport {
       return chain == index.chain ? nil : "the relay's log is not the one that it showed before"
     case .beyondHead:
       Probe.logSetBack.hit()
-      return "the relay's log was set back: it ends before what it had shown"
-    case .otherGeneration: return "the relay's log began anew"
-    case .none: return "the relay's log began anew"
+      return "the relay's log was rolled back: it ends before what it had shown"
+    case .otherGeneration: return "the relay restarted its log"
+    case .none: return "the relay restarted its log"
     }
   }
 
@@ -346,7 +346,7 @@ package final class RelayTransport: Transport {
     let question = RelayQuestion.fetch(batch.map { RelayName.segment($0).bytes })
     let reply = try await reply(access.mailbox, moving: question, .receiving, atMost: byteCount)
     guard case .blobs(let blobs) = reply else {
-      throw inconsistent("it answers something else than what was asked")
+      throw inconsistent("its answer does not match the request")
     }
     let came = blobs.compactMap(\.self)
     tell(meter.receive(files: came.count, bytes: came.reduce(0) { $0 + $1.count }))
@@ -355,15 +355,15 @@ package final class RelayTransport: Transport {
     }
     guard let blob = blobs.first ?? nil else {
       throw TransportError(
-        .notFound, place: place(of: name), message: "the relay does not have a segment it listed",
+        .notFound, place: place(of: name), message: "the relay lacks a segment that it listed",
         remedy: "sync again; its author puts it back")
     }
     guard digest(blob) == name.digest else {
       if spoilt.count < RelayTransport.maximumSpoilt { spoilt.insert(name) }
       throw TransportError(
         .contentMismatch, place: place(of: name),
-        message: "the relay holds other bytes than the name says",
-        remedy: "sync again; if it stays, use another relay")
+        message: "the relay's bytes do not match the name",
+        remedy: "sync again; if that does not help, use another relay")
     }
     return blob
   }
@@ -404,7 +404,7 @@ package final class RelayTransport: Transport {
       let put = RelayPut(name: RelayName.segment(name).bytes, blob: bytes)
       guard digest(bytes) == name.digest, bytes.count <= RelayLimits.maximumBlobBytes else {
         throw TransportError(
-          .invalidName, place: place, message: "a name that is not of these bytes",
+          .invalidName, place: place, message: "a name that does not match these bytes",
           remedy: "report this as a fault of Hearth")
       }
       let cost = put.name.count + put.blob.count
@@ -441,8 +441,8 @@ package final class RelayTransport: Transport {
       if name.kind == .snapshot { tell(meter.receive(files: 1, bytes: blob.count)) }
       guard name.kind == .capsule || digest(blob) == name.digest else {
         throw TransportError(
-          .contentMismatch, place: place, message: "the relay holds other bytes than the name says",
-          remedy: "sync again; if it stays, use another relay")
+          .contentMismatch, place: place, message: "the relay's bytes do not match the name",
+          remedy: "sync again; if that does not help, use another relay")
       }
       return blob
     } catch let error as TransportError where error.code == .relayRefused && name.kind == .capsule {

@@ -287,13 +287,13 @@ extension SimNet {
 
   /// Whether a problem says that a relay does not let the device in.
   static func isRefusal(_ problem: TransportProblem) -> Bool {
-    problem.fault.contains("does not let this device in")
+    problem.fault.contains("does not admit this device")
   }
 
   /// Whether a problem says that a relay shows another log than before.
   func tells(_ problem: TransportProblem) -> Bool {
     problem.place == "\(relay.address.host):\(relay.address.port)"
-      && (problem.fault.contains("log") || problem.fault.contains("lost what it had"))
+      && (problem.fault.contains("log") || problem.fault.contains("lost its data"))
   }
 
   /// A round is over: the program ends, as a command's does, or stays and listens.
