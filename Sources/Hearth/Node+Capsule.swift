@@ -118,7 +118,7 @@ extension Node {
 
   static func capsuleName(_ access: RecoveryCapsuleAccess) throws -> BlobName {
     guard let locator = Identifier(bytes: access.locator) else {
-      throw HearthError(.corrupt, "the place of a recovery capsule has the wrong length")
+      throw HearthError(.corrupt, "the locator of a recovery bundle has the wrong length")
     }
     return BlobName(kind: .capsule, scope: locator)
   }

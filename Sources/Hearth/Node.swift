@@ -116,7 +116,7 @@ package actor Node {
     do {
       if try KeyFile.mode(of: bytes) != .plain, passphrase == nil {
         throw HearthError(
-          .passphrase, "this node's key is protected: give its passphrase, such as in a file")
+          .passphrase, "this node's key is protected: give its passphrase, for example in a file")
       }
       secrets = try KeyFile.open(bytes, passphrase: try wrapped(passphrase))
     } catch let error as HearthError {
