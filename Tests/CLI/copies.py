@@ -97,7 +97,7 @@ def together(places):
         check(titles == ["Dust", "Paint", "Row", "Sweep"], "%s has %r" % (home, titles))
         check(places.json(home, "compare")["digits"] == digits, "%s differs" % home)
         places.says(home, ["verify"])
-    places.says("copy", ["log"], "this node's folder was copied or restored", "as life 2")
+    places.says("copy", ["log"], "this node's folder was copied or restored", "as incarnation 2")
     places.says("ben", ["audit"], "Dan joined with phone", "Eve joined with phone",
                 "Ada's laptop began a new life (its files were restored or copied)")
     places.says("ada", ["log"], "a copy of this device is in use elsewhere",

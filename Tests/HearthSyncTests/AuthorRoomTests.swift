@@ -76,7 +76,7 @@ struct AuthorRoomTests {
     let first = try family.members[2].receive(
       [silent], in: family.zone, nowMilliseconds: now)
     #expect(first.applied == 0 && first.refused.count == 1)
-    #expect(first.refused.first?.reason.contains("this life of it") == true)
+    #expect(first.refused.first?.reason.contains("start of this incarnation") == true)
     // Announced afterwards it stays so, before and after: no order lets it in.
     var told = try Forge(family.members[1], family.zone, incarnation: 9 << 32)
     let announcement = try told.announce(family.members[1])

@@ -36,7 +36,7 @@ struct HostileTests {
       #expect(report.forks == [Dot(author: forge.author, sequence: 2)])
       let notice = try #require(family.members[2].store.notices.last)
       #expect(notice.kind == .fork)
-      #expect(notice.text.contains("device 1 published a change that cannot be"))
+      #expect(notice.text.contains("device 1 published an impossible change"))
       // A newcomer that meets it first of all comes to the same.
       _ = try family.members[0].receive(
         [bytes, rest], in: family.zone, nowMilliseconds: now)

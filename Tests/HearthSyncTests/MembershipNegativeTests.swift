@@ -340,7 +340,7 @@ struct MembershipNegativeTests {
       let report = try family.members[member].receive(
         [bytes], in: family.zone, nowMilliseconds: now)
       #expect(report.applied == 0 && report.refused.count == 1)
-      #expect(report.refused.first?.reason.contains("whose removal it cites") == true)
+      #expect(report.refused.first?.reason.contains("had seen the removal") == true)
       #expect(try family.shown(member, 1) == nil)
     }
     // Sealed under the new key the same change is taken.

@@ -115,7 +115,7 @@ struct MergeStandingTests {
           operations, to: family.zone, nowMilliseconds: now)
       } throws: { error in
         (error as? SyncError)?.code == .notAllowed
-          && "\(error)".contains("not below you, or belongs to the group still")
+          && "\(error)".contains("not rank below you, or still belongs to the group")
       }
     }
     try family.remove(2, by: admin)

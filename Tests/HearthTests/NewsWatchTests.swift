@@ -116,7 +116,7 @@ struct NodeStatusTests {
     let notices = try await nodes[0].ownNotices()
     #expect(notices.map(\.kind) == [.clock])
     #expect(notices[0].text.contains("tablet is 6") || notices[0].text.contains("tablet is 5"))
-    #expect(notices[0].text.contains("set date and time"))
+    #expect(notices[0].text.contains("set the date and time"))
     #expect(await nodes[0].clockFindings().map(\.deviceName) == ["tablet"])
     #expect(try await nodes[0].state(note, in: zone)?.shown(Note.votes) == .int(2))
   }

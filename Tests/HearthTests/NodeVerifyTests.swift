@@ -132,7 +132,7 @@ struct NodeVerifyTests {
       let found = try await node.verify()
       let home = try #require(found.zones.first { $0.zone.id == zone })
       let words = home.faults.first ?? ""
-      #expect(words.hasPrefix("the records are not") || words.contains("read"), "\(damage)")
+      #expect(words.hasPrefix("the records do not") || words.contains("read"), "\(damage)")
       #expect(found.zones.count { !$0.faults.isEmpty } == 1)
       try await expectMended(node, zone, digest, damage)
     }

@@ -78,10 +78,10 @@ extension Engine {
         do {
           try trial.rebuild(id, nowMilliseconds: nowMilliseconds)
           if try trial.digest(of: id) != held, !Mutant.auditPassesRecords.isActive {
-            fault = "the records are not what the log says"
+            fault = "the records do not match the log"
           }
         } catch let error as SyncError {
-          fault = "the log does not give the records: \(error)"
+          fault = "the records cannot be rebuilt from the log: \(error)"
         }
         throw Undone()
       }
@@ -119,17 +119,17 @@ extension Engine {
       throw SyncError(.corrupt, "its bytes are missing")
     }
     guard segmentDigest(bytes) == segment.digest else {
-      throw SyncError(.corrupt, "its bytes are not those of its digest")
+      throw SyncError(.corrupt, "its bytes do not match its digest")
     }
     let opened: OpenedSegment
     switch try opener.open(bytes) {
     case .opened(let segment): opened = segment
     case .waits(.format): return nil
-    case .waits: throw SyncError(.corrupt, "its key or author is not known any more")
+    case .waits: throw SyncError(.corrupt, "its key or author is no longer known")
     }
     guard opened.author == segment.author, opened.first == segment.first,
       opened.last == segment.last
-    else { throw SyncError(.corrupt, "it holds other changes than noted") }
+    else { throw SyncError(.corrupt, "it does not hold the recorded changes") }
     return opened
   }
 
@@ -173,7 +173,7 @@ private struct ChainWalk {
     if segment.first > reached + 1 {
       fail(reached + 1...segment.first - 1, "changes are missing from the log")
     } else if let hash, segment.hash(after: reached) != hash {
-      fail(segment.first...segment.last, "the hash chain does not continue here")
+      fail(segment.first...segment.last, "the hash chain is broken here")
     }
     reached = min(segment.last, head.sequence)
     hash = segment.hash(after: reached)

@@ -61,16 +61,16 @@ extension Engine {
     let what =
       switch claim.kind {
       case .content:
-        "it cites a change of \(cited) (\(claim.cited)) that \(cited) did not write so"
+        "it cites a change of \(cited) (\(claim.cited)) with content that \(cited) did not write"
       case .past:
-        "it cites a change that had seen \(claim.cited) of \(cited), and does not own to have seen "
-          + "that"
+        "it cites a change that had seen \(claim.cited) of \(cited), but claims not to have seen it"
       case .summedUp:
-        "the snapshot that \(zone.name) began from says that it cites what \(name) cannot have seen"
+        "the snapshot that \(zone.name) began from shows that it cites changes that \(name) cannot "
+          + "have seen"
       }
     return "\(name) published a change (\(claim.author)#\(claim.sequence)) that no honest program "
-      + "writes: \(what). It and what \(name) writes after it in this life is held back; all "
-      + "others' changes count"
+      + "writes: \(what). This change and the later ones of this incarnation of \(name) are "
+      + "quarantined; all other changes count"
   }
 
   /// The changes of a zone that are held back for their citations, by author.

@@ -45,7 +45,7 @@ extension Engine {
       try store.add(
         Notice(
           kind: .newLife, zone: nil, device: device,
-          text: reason + "; from now on it writes as life \(draft.incarnation >> 32)",
+          text: reason + "; this node now writes as incarnation \(draft.incarnation >> 32)",
           milliseconds: nowMilliseconds))
       for zone in draft.zones where zone.kind == .control {
         // Beyond the limit of incarnations, the node can still be opened and read; writing explains
@@ -184,8 +184,8 @@ extension Engine {
     try store.add(
       Notice(
         kind: .reissued, zone: nil, device: device,
-        text: "\(changes.count - refused) changes that only this copy had were written again, as "
-          + "another copy had used their numbers", milliseconds: now))
+        text: "\(changes.count - refused) changes that only this copy had were written again, "
+          + "because another copy had used their numbers", milliseconds: now))
   }
 
   /// Adds a notice that own changes could not be reissued.
@@ -195,8 +195,8 @@ extension Engine {
     try store.add(
       Notice(
         kind: .reissued, zone: nil, device: device,
-        text: "\(refused) changes of this device had to be written again and were not, as you may "
-          + "not make them any more: ask an owner or admin to make them", milliseconds: now))
+        text: "\(refused) changes of this device were not written again, because you may no longer "
+          + "make them: ask an owner or admin to make them", milliseconds: now))
   }
 
   /// Rebuilds a zone's records from its snapshot and its log.

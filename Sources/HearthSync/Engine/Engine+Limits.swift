@@ -18,7 +18,7 @@ extension Engine {
     guard let key = applier.overfull[author] else { return }
     throw SyncError(
       .tooLarge,
-      "this device has put as much into one record (\(key.type)) as it may: "
+      "this device has reached its limit in one record (\(key.type)): "
         + "\(Limits.maximumHistoryValues) values of one history, "
         + "\(Limits.maximumRecordUnits) elements of sets or "
         + "\(Int(Limits.maximumRecordUnits) * Limits.recordUnitBytes >> 10) KiB of long values: "
@@ -32,9 +32,8 @@ extension Engine {
     for author in overfull.keys.sorted() {
       try noteLimit(
         of: author.device, in: zone, as: "record",
-        "put more into one record than one device may: each change that would pass the limit "
-          + "counts for nothing, as a whole (`hearth doctor` names the record, `hearth quarantine` "
-          + "the changes)",
+        "put more into one record than one device may: each change beyond the limit, as a whole, "
+          + "has no effect (`hearth doctor` names the record, `hearth quarantine` the changes)",
         nowMilliseconds: nowMilliseconds)
     }
   }
@@ -74,8 +73,8 @@ extension Engine {
         kind: .limit, zone: zone.id, device: device,
         text: "\(name) \(what); "
           + (advice
-            ?? "no honest program does that: ask whose device it is, and remove it with "
-            + "`hearth device revoke` if nobody knows why"),
+            ?? "no honest program does that: ask the device's owner, and remove the device with "
+            + "`hearth device revoke` if nobody can explain it"),
         milliseconds: nowMilliseconds))
   }
 }

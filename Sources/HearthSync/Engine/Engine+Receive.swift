@@ -333,19 +333,20 @@ extension Engine {
       let isOver = membership(of: zone.group).isKnownOver(segment.epoch, of: zone.id)
       let reason =
         isOver
-        ? "\(name) sealed it under a key that somebody has whose removal it cites"
+        ? "\(name) encrypted this with a key that a removed member still has, although it had seen "
+          + "the removal"
         : room.admits(segment.author, in: zone)
-          ? "\(name) claims to have seen more than there can be, or does not cite where the "
-            + "members' log tells of this life of it"
-          : "the devices of \(name)'s owner have more than \(Limits.maximumLives) lives, or the "
-            + "zone more than \(Limits.maximumAuthors) authors: ask for the removal of that "
-            + "person, who can join again"
+          ? "\(name) claims to have seen changes that cannot exist, or does not cite the start of "
+            + "this incarnation in the members' log"
+          : "the devices of \(name)'s owner have more than \(Limits.maximumLives) incarnations, or "
+            + "the zone has more than \(Limits.maximumAuthors) authors: ask for the removal of "
+            + "that person, who can join again"
       report.refused.append((segment.digest, reason))
       // The author may not have known that the key was over, and may be one of many innocent ones.
       guard !isOver else { continue }
       try noteLimit(
         of: segment.author.device, in: zone, as: "refused",
-        "publishes what can never be used: \(reason)", nowMilliseconds: nowMilliseconds)
+        "publishes files that can never be used: \(reason)", nowMilliseconds: nowMilliseconds)
     }
   }
 
@@ -434,7 +435,7 @@ extension Engine {
         Notice(
           kind: .clock, zone: zone.id, device: device,
           text: "the clock of \(deviceName(device, in: zone)) is \(minutes) minutes ahead of this "
-            + "device's: set date and time on both; what it wrote counts all the same",
+            + "device's: set the date and time on both; its changes still count",
           milliseconds: nowMilliseconds))
     }
   }
@@ -507,13 +508,13 @@ extension Engine {
         Notice(
           kind: .fork, zone: zone.id, device: fork.author.device,
           text: (fork.isDouble
-            ? "\(deviceName(fork.author.device, in: zone)) published two different histories under "
-              + "one number"
-            : "\(deviceName(fork.author.device, in: zone)) published a change that cannot be")
+            ? "\(deviceName(fork.author.device, in: zone)) published two different histories with "
+              + "the same number"
+            : "\(deviceName(fork.author.device, in: zone)) published an impossible change")
             + " (\(fork.author) #\(fork.sequence)): "
             + (fork.isDouble && zone.kind == .control
-              ? "each is shown to the members and counts beside the other"
-              : "its later changes are held back"),
+              ? "the members see both, and both count"
+              : "its later changes are quarantined"),
           milliseconds: nowMilliseconds))
     }
   }

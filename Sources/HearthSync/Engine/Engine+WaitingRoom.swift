@@ -37,7 +37,7 @@ extension Engine {
     for device in devices.sorted() {
       try noteLimit(
         of: device, in: zone, as: "waiting",
-        "sends more that cannot be used yet, as something before it is missing, than may wait here",
+        "sends more pending changes than this device may keep: changes before them are missing",
         nowMilliseconds: nowMilliseconds)
     }
   }
@@ -101,9 +101,9 @@ extension Engine {
         for device in devices {
           try noteLimit(
             of: device, in: zone, as: "removed",
-            "does not belong to the household any more and has published files that can never "
-              + "count",
-            advice: "they are not fetched, and whoever keeps a shared folder may delete them",
+            "no longer belongs to the household and has published files that can never have "
+              + "an effect",
+            advice: "they are not fetched, and the keeper of a shared folder may delete them",
             nowMilliseconds: nowMilliseconds)
         }
       }

@@ -67,8 +67,8 @@ extension Engine {
     guard writer.count <= Limits.maximumChangeBytes else {
       throw SyncError(
         .tooLarge,
-        "this transaction has \(writer.count) bytes, more than the \(Limits.maximumChangeBytes) "
-          + "that one may have: split it")
+        "this transaction has \(writer.count) bytes, but at most \(Limits.maximumChangeBytes) "
+          + "are allowed: split it")
     }
     let bytes = writer.bytes
     try advance(&head, over: change, hash: chainHash(of: bytes, in: state))
@@ -112,7 +112,7 @@ extension Engine {
     guard case .counts(let role) = judgement else {
       throw SyncError(
         .notAllowed,
-        "this device does not belong to \(state.name) any more: ask an owner or admin for an "
+        "this device no longer belongs to \(state.name): ask an owner or admin for an "
           + "invitation, and join again")
     }
     let person = membership.person(of: device)?.id
@@ -123,10 +123,10 @@ extension Engine {
       throw SyncError(
         .notAllowed,
         role == .reader
-          ? "you are a reader here: readers see everything, change nothing"
+          ? "you are a reader here: readers see everything but change nothing"
           : policy.allows(refused, as: role, by: person)
-            ? "it concerns somebody who is not below you, or belongs to the group still: "
-              + "nothing was written"
+            ? "this concerns a person who does not rank below you, or still belongs to the "
+              + "group: nothing was written"
             : "you are a \(role.name) here and may not do this (\(refused.key.type)): ask an "
               + "owner or admin")
     }
@@ -190,16 +190,16 @@ extension Engine {
     guard operations.count <= Limits.maximumOperations else {
       throw SyncError(
         .tooLarge,
-        "this transaction has \(operations.count) operations, more than the "
-          + "\(Limits.maximumOperations) that one may have: split it")
+        "this transaction has \(operations.count) operations, but at most "
+          + "\(Limits.maximumOperations) are allowed: split it")
     }
     let room = room(of: zone)
     guard room.admits(author, in: zone) else {
       throw SyncError(
         .tooLarge,
-        "your devices have begun \(room.lives(of: device, in: zone)) lives in \(zone.name), or the "
-          + "zone has too many authors: ask to be removed, make a new node with `hearth init` and "
-          + "join again")
+        "your devices have started \(room.lives(of: device, in: zone)) incarnations in "
+          + "\(zone.name), or the zone has too many authors: ask to be removed, make a new node "
+          + "with `hearth init` and join again")
     }
     let next = try nextDot(in: zone.id)
     var deleted: Set<RecordKey> = []
@@ -252,7 +252,7 @@ extension Engine {
     guard count <= Limits.maximumValueBytes else {
       throw SyncError(
         .tooLarge,
-        "a value has \(count) bytes, more than the \(Limits.maximumValueBytes) that one may have")
+        "a value has \(count) bytes, but at most \(Limits.maximumValueBytes) are allowed")
     }
   }
 }

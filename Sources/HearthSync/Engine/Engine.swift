@@ -177,7 +177,7 @@ extension Engine {
   func advance(_ head: inout LogHead, over change: Change, hash: [UInt8]) throws {
     guard let seen = head.seen.raised(by: change.seen),
       let controlSeen = head.controlSeen.raised(by: change.controlSeen)
-    else { throw SyncError(.malformed, "change \(change.dot) counts beyond the limit") }
+    else { throw SyncError(.malformed, "the counts in change \(change.dot) exceed the limit") }
     head.sequence = change.dot.sequence
     head.hash = hash
     head.time = change.time

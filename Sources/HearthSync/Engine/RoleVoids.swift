@@ -183,26 +183,26 @@ extension Engine {
     for voids: [VoidChange], of device: DeviceID, in zone: ZoneState
   ) -> String {
     let count = voids.count == 1 ? "1 change" : "\(voids.count) changes"
-    let (verb, them) = voids.count == 1 ? ("counts", "it") : ("count", "them")
+    let (verb, them) = voids.count == 1 ? ("has", "it") : ("have", "them")
     let member = membership(of: zone.group).person(of: device)
-    let way = "an owner or admin can look at \(them) and take \(them) over: `hearth quarantine`"
+    let way = "an owner or admin can look at \(them) and adopt \(them): `hearth quarantine`"
     guard device != self.device else {
-      let role = member.map { ", as you are \(Engine.a($0.role)) there" } ?? ""
-      return "\(count) that you wrote on this device in \(zone.name) \(verb) for nothing\(role): "
-        + "what a transaction does counts as a whole or not at all; \(way)"
+      let role = member.map { ", because you are \(Engine.a($0.role)) there" } ?? ""
+      return "\(count) that you wrote on this device in \(zone.name) \(verb) no effect\(role): "
+        + "a transaction counts as a whole or not at all; \(way)"
     }
     let name = deviceName(device, in: zone)
     let owner = member.map { name.contains($0.name) ? name : "\(name) (\($0.name))" } ?? name
     if voids.allSatisfy({ $0.cause == .malformed }) {
-      return "\(owner) wrote \(count) in \(zone.name) that no program writes: \(them) "
-        + "\(verb) for nothing; look at the program on that device"
+      return "\(owner) wrote \(count) in \(zone.name) that no program writes: "
+        + "\(them == "it" ? "it" : "they") \(verb) no effect; check the program on that device"
     }
     let role = (voids.compactMap(\.role).max { $0.rawValue < $1.rawValue } ?? member?.role).map {
       " that \(Engine.a($0)) may not write"
     }
     return
       "\(owner) wrote \(count) in \(zone.name)\(role ?? ""): \(voids.count == 1 ? "it" : "they")"
-      + " \(verb) for nothing, as a whole; \(way)"
+      + " \(verb) no effect, as a whole; \(way)"
   }
 
   private static func a(_ role: Role) -> String {

@@ -43,13 +43,13 @@ package enum WaitingRoom {
     var words: String {
       switch self {
       case .unverified:
-        "more waits already for people or a newer program than "
+        "the segments pending for unknown people or a newer program already exceed "
           + "\(maximumUnverifiedBytes >> 20) MiB or \(maximumUnverifiedSegments) segments"
       case .device:
-        "more of this device waits already for changes that are missing than "
+        "the segments of this device pending for missing changes already exceed "
           + "\(maximumDeviceBytes >> 20) MiB or \(maximumDeviceSegments) segments"
       case .zone:
-        "more waits already for changes, keys or people than \(maximumBytes >> 20) MiB"
+        "the segments pending for changes, keys or people already exceed \(maximumBytes >> 20) MiB"
       }
     }
   }
