@@ -145,7 +145,7 @@ def stranded(home):
     home.says("eve", ["sync"], "this device was revoked in Home by Ben")
     link = home.link("ben", "invite")
     home.says(
-        "eve", ["join", link], "is in the group already", "hearth device add --for PERSON",
+        "eve", ["join", link], "is already in the group", "hearth device add --for PERSON",
         status=NOT_ALLOWED)
     home.says("eve", ["add", "Too late"], "hearth device add --for Eve", status=NOT_ALLOWED)
     home.says("ben", ["member", "remove", "Eve"])
@@ -184,7 +184,7 @@ def sheets(home):
         right[name] = verdict.returncode == 0
     check(sorted(right.values()) == [False, True], "words that hold: %r" % right)
     loser = "fay" if right["tablet"] else "tablet"
-    home.says(loser, ["status"], "the recovery words made on this device do not hold",
+    home.says(loser, ["status"], "the recovery words made on this device are not valid",
               "Keep that sheet")
 
 

@@ -91,7 +91,7 @@ struct AttestingTests {
       world.family.members[nina].awaitedVoices(in: world.family.group).map(\.name) == ["P1"])
     // Who invited it sees the lie, names the liar, and gives its own word.
     try world.sync(1)
-    #expect(faults(1, in: world).contains("P3 made this snapshot, and it shows something else"))
+    #expect(faults(1, in: world).contains("P3 made this snapshot, but it does not match"))
     #expect(world.reports[1]?.publishedSnapshots == 1)
     try world.sync(nina)
     #expect(world.reports[nina]?.begunFromSnapshots == 1)
@@ -188,10 +188,11 @@ struct AttestingTests {
     #expect(try world.digest(nina) != truth)
     #expect(try world.family.members[nina].refutedBase(of: world.family.zone) == nil)
     try world.sync(0)
-    #expect(faults(0, in: world).contains("P3 made this snapshot, and it shows something else"))
+    #expect(faults(0, in: world).contains("P3 made this snapshot, but it does not match"))
     try world.sync(nina)
     #expect(
-      faults(nina, in: world).contains("began from a snapshot by P3, and Anna, who has the changes")
+      faults(nina, in: world).contains(
+        "began from a snapshot by P3 that does not match the changes, as attested by Anna")
     )
     let refuted = try #require(
       try world.family.members[nina].refutedBase(of: world.family.zone))

@@ -95,8 +95,8 @@ struct ComparingTests {
     #expect(try world.digest(1) == truth)
     let told = notices(1, world)
     #expect(told.count == 1 && told.first?.device == world.family.members[0].device)
-    #expect(told.first?.text.contains("on this device were not what its log says") == true)
-    #expect(told.first?.text.contains("are the same now") == true)
+    #expect(told.first?.text.contains("on this device did not match its log") == true)
+    #expect(told.first?.text.contains("and match now") == true)
     for member in [2, 0, 1, 0] { try sync(member, &world, at: week + 2 * hour) }
     #expect(try areAlike(world))
     #expect(notices(1, world).count == 1)
@@ -113,7 +113,7 @@ struct ComparingTests {
     try sync(1, &world, at: week)
     let told = try #require(notices(1, world).first)
     #expect(told.text.contains("device 0") && told.text.contains("reports other records"))
-    #expect(told.text.contains("here they are what the log says"))
+    #expect(told.text.contains("the records here match the log"))
     #expect(try differing(1, world) == [world.family.members[0].device])
     #expect(try world.digest(1) == truth)
     #expect(statements(world, by: 1, as: 1) == 1, "the answer")
@@ -138,7 +138,7 @@ struct ComparingTests {
     try sync(0, &world, at: 2 * week)
     #expect(try world.digest(0) == truth)
     #expect(notices(0, world).map(\.device) == [world.family.members[0].device])
-    #expect(notices(0, world).first?.text.contains("although nothing new came") == true)
+    #expect(notices(0, world).first?.text.contains("although no change arrived") == true)
   }
 
   @Test("A liar makes nobody work or speak more than once a week")

@@ -61,7 +61,7 @@ struct NegativeLogTests {
         nowMilliseconds: now)
       let error = #expect(throws: SyncError.self) { try join(&fresh) }
       #expect(error?.code == .notFound)
-      #expect(error?.message.contains("does not hold everything yet") == true)
+      #expect(error?.message.contains("still lacks files that") == true)
     }
     _ = try newcomer.receive(today, in: family.control, nowMilliseconds: now)
     try join(&newcomer)
@@ -123,7 +123,7 @@ struct NegativeLogTests {
     let error = #expect(throws: SyncError.self) {
       try family.members[newcomer].bootstrap(family.zone, from: forged, nowMilliseconds: now)
     }
-    #expect(error?.message.contains("only an owner's or admin's") == true)
+    #expect(error?.message.contains("only snapshots by an owner or admin") == true)
     #expect(error?.message.contains("device 1") == true)
     try family.send(0, to: [newcomer])
     #expect(try family.shown(newcomer, 1) == .int(1))

@@ -381,7 +381,7 @@ struct NewcomerKeyTests {
     for round in 0..<3 {
       try world.sync(nina)
       let report = try #require(world.reports[nina])
-      #expect(report.problems.contains { $0.fault.contains("still rests on a wrong snapshot") })
+      #expect(report.problems.contains { $0.fault.contains("still uses a wrong snapshot") })
       #expect((report.receivedBytes == 0) == (round > 0), "round \(round)")
     }
     // A snapshot of somebody who knows ends it.

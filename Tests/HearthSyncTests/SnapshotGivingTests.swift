@@ -175,7 +175,7 @@ struct BaseSnapshotTests {
     let (anna, ben) = (family.members[0].author, family.members[1].author)
     // Anna's change is in the snapshot, and only Ben's is on the transport.
     let problems = try replace(in: &family, by: [ben])
-    #expect(problems.contains { $0.fault.contains("still rests on a wrong snapshot") })
+    #expect(problems.contains { $0.fault.contains("still uses a wrong snapshot") })
     #expect(try family.members[2].zone(family.zone).heads == zone.heads)
     #expect(try family.members[2].store.baseSnapshot(of: family.zone) != nil)
     #expect(try replace(in: &family, by: [anna, ben]).isEmpty)

@@ -132,7 +132,7 @@ struct WrongBaseTests {
       where name.zoneTag != zone || name.authorTag == tag { stick.publish(name, bytes) }
       try world.sync(nina, over: stick)
       #expect(
-        world.reports[nina]?.problems.contains { $0.fault.contains("still rests on") } == true)
+        world.reports[nina]?.problems.contains { $0.fault.contains("still uses") } == true)
       #expect(try world.zone(nina).heads == heads)
       #expect(world.family.members[nina].incarnation == life)
       #expect(

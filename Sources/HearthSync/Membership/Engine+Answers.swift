@@ -63,14 +63,14 @@ package struct JoinAnswer: Sendable {
     var reader = ByteReader(bytes)
     guard try reader.byte("answer version") == JoinAnswer.version else {
       throw SyncError(
-        .malformed, "this answer is of another version of this program: update both devices")
+        .malformed, "another version of this program made this answer: update both devices")
     }
     card = try DeviceCard(from: &reader)
     body = try reader.blob("answer", atMost: JoinAnswer.maximumBytes)
     signature = try reader.raw(Signature.count, "answer signature")
     try reader.finish()
     guard let signer = Membership.deviceID(of: card) else {
-      throw SyncError(.notAuthentic, "the keys in the answer are no keys")
+      throw SyncError(.notAuthentic, "the answer contains invalid keys")
     }
     self.signer = signer
     var proofs = ProofBook()
@@ -84,7 +84,7 @@ package struct JoinAnswer: Sendable {
     }
     capsule = try InvitationCapsule(decoding: body)
     guard capsule.group == group else {
-      throw SyncError(.notAuthentic, "this answer is of another group")
+      throw SyncError(.notAuthentic, "this answer belongs to another group")
     }
   }
 
@@ -150,9 +150,9 @@ extension Engine {
       guard draft.membership(of: group).hasAdmitted(device, by: answer.signer) else {
         throw SyncError(
           .unproven,
-          "\(answer.card.name) (\(answer.signer.hex.prefix(8))) answered, and the members' log "
-            + "does not show that this device let you in and could: nothing of the answer was "
-            + "taken; ask whoever is to let you in")
+          "\(answer.card.name) (\(answer.signer.hex.prefix(8))) answered, but the members' log "
+            + "does not show that this device let you in and could: the answer was discarded; "
+            + "ask the person who is to let you in")
       }
       try draft.take(.data, of: answer)
       // The log also names keys of the data zones.
@@ -174,7 +174,7 @@ extension Engine {
     do {
       try take(grants, of: answer.capsule.group, answer.capsule.database, with: identity.boxPair)
     } catch let error as CryptoError {
-      throw SyncError(.notAuthentic, "a key in the answer is none: \(error)", cause: error)
+      throw SyncError(.notAuthentic, "the answer contains an invalid key: \(error)", cause: error)
     }
   }
 }

@@ -27,7 +27,7 @@ extension Engine {
     deviceName: String, slot: Int
   ) throws -> SentRequest {
     guard let inbox = capsule.inbox else {
-      throw SyncError(.invalidOperation, "this invitation lets in at once: there is nobody to ask")
+      throw SyncError(.invalidOperation, "this invitation admits at once: there is nobody to ask")
     }
     let id = try Engine.identifier(secret.publicKeys.inviteID)
     var join = ControlOperation.Join(
@@ -67,10 +67,10 @@ extension Engine {
     guard let invite = membership.invites.first(where: { $0.operation.invite == admit.join.invite })
     else { throw SyncError(.notFound, "the group's log does not hold this invitation") }
     guard let device = Membership.deviceID(of: admit.join.device) else {
-      throw SyncError(.notAuthentic, "the keys in the request are no keys")
+      throw SyncError(.notAuthentic, "the request contains invalid keys")
     }
     guard !membership.isActive(device) else {
-      throw SyncError(.exists, "\(admit.join.device.name) is in the group already")
+      throw SyncError(.exists, "\(admit.join.device.name) is already in the group")
     }
     var proofs = ProofBook()
     let hash = Membership.joinHash(of: admit.join, group: group)
@@ -79,7 +79,7 @@ extension Engine {
       signature: admit.possession)
     guard proofs.isProven(admit.join, by: invite.operation, group: group),
       proofs.holds(possession)
-    else { throw SyncError(.notAuthentic, "a signature in the request does not hold") }
+    else { throw SyncError(.notAuthentic, "a signature in the request is invalid") }
     return JoinRequest(group: group, admit: admit, device: device)
   }
 
@@ -97,7 +97,7 @@ extension Engine {
       throw SyncError(.notAllowed, "only an owner or admin can let somebody in: ask one of them")
     }
     guard let epoch = try controlZone(of: group).epoch(tag: tag) else {
-      throw SyncError(.notAllowed, "this request is under a key of the group that is not here")
+      throw SyncError(.notAllowed, "this request uses a key of the group that this device lacks")
     }
     do {
       return try SealedBox.open(box, with: epoch.inbox())

@@ -67,11 +67,11 @@ extension Engine {
     _ entry: RecordID, in group: GroupID, nowMilliseconds: UInt64
   ) throws {
     guard membership(of: group).waiting.contains(where: { $0.id == entry }) else {
-      throw SyncError(.notFound, "no such joining waits")
+      throw SyncError(.notFound, "there is no such pending joining")
     }
     guard membership(of: group).confirmable(by: device).contains(entry) else {
       throw SyncError(
-        .notAllowed, "only an owner or admin above the role that it gives can let somebody in")
+        .notAllowed, "only an owner or admin who ranks above the role can let somebody in")
     }
     var draft = self
     try store.transaction {

@@ -109,7 +109,7 @@ extension Engine {
     }
     guard device != self.device else {
       throw SyncError(
-        .invalidOperation, "a device is revoked from another one: use one of yours, or leave")
+        .invalidOperation, "a device cannot revoke itself: use another one of yours, or leave")
     }
     let revocation = ControlOperation.revokeDevice(
       .init(device: device, cut: cut(of: [device], in: group)))

@@ -20,7 +20,7 @@ extension Engine {
     try store.transaction {
       draft = self
       guard try controlZone(of: group).database == .personal else {
-        throw SyncError(.invalidOperation, "a household is no private database")
+        throw SyncError(.invalidOperation, "a household is not a private database")
       }
       try store.setFact(Engine.privateGroupFact, group.bytes)
       draft.privateGroup = group

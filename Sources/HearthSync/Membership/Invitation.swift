@@ -111,7 +111,7 @@ extension InvitationCapsule {
     do {
       try self.init(decoding: body)
     } catch let error as CodecError {
-      throw SyncError(.malformed, "the invitation's capsule is malformed: \(error)", cause: error)
+      throw SyncError(.malformed, "the invitation bundle is malformed: \(error)", cause: error)
     }
   }
 
@@ -199,7 +199,7 @@ extension Engine {
     }
     guard role.rank < own.rank || isToOneself else {
       throw SyncError(
-        .notAllowed, "you are \(own.name) and can invite only below that, not a \(role.name)")
+        .notAllowed, "as \(own.name) you can invite only to lower roles, not a \(role.name)")
     }
     guard (1...1_000).contains(maximumUses) else {
       throw SyncError(.invalidOperation, "an invitation can be for 1 to 1000 people")
@@ -233,7 +233,7 @@ extension Engine {
     capsule.companion = companion
     if admission == .approve {
       guard let epoch = try controlZone(of: group).currentEpoch else {
-        throw SyncError(.corrupt, "there is no key of the members' log: run `hearth doctor`")
+        throw SyncError(.corrupt, "the key of the members' log is missing: run `hearth doctor`")
       }
       capsule.inbox = .init(epoch: epoch.tag, boxKey: try epoch.inbox().publicKey.bytes)
     }
@@ -312,7 +312,7 @@ extension Engine {
       throw SyncError(
         .exists,
         "this device already belongs to \(opened.groupName), as \(role.name), as far as it knows: "
-          + "if somebody has ended that, sync first")
+          + "if somebody has removed it, sync first")
     }
     guard nowMilliseconds <= opened.expiresMilliseconds else {
       throw SyncError(
@@ -364,8 +364,8 @@ extension Engine {
     guard try controlZone(of: capsule.group).reached.covers(capsule.controlFrontier) else {
       throw SyncError(
         .notFound,
-        "the folder does not hold everything yet that \(capsule.inviterName) had when inviting: "
-          + "wait until it has arrived, then join again")
+        "the folder still lacks files that \(capsule.inviterName) had when inviting: "
+          + "wait until they have arrived, then join again")
     }
     if membership.isActive(device) {
       Probe.joinedAlready.hit()

@@ -11,27 +11,27 @@ extension Membership {
     case .notBelow: return "the person it concerns does not rank below its author"
     case .grantsTooMuch: return "a person can grant only roles below their own"
     case .noSubject: return "the person, device or invitation it concerns is not in the group"
-    case .badProof: return "a signature in it does not hold"
+    case .badProof: return "a signature in it is invalid"
     case .noWords: return "handing over needs recovery words: set some first"
     case .notIndependent:
-      return "the second device came after the words or by this device: use the old words"
+      return "the second device joined after the words or through this one: use the old words"
     case .alreadyThere:
       switch void.operation {
       case .join, .admit:
         return
-          "that person or device is in the group already: add a further device with "
+          "that person or device is already in the group: add a further device with "
           + "`hearth device add`, or have an owner or admin run `hearth device add --for PERSON`"
-      default: return "it exists already"
+      default: return "it already exists"
       }
     case .usedUp: return "the invitation was used as often as it allows"
     case .expired: return "it had expired"
     case .closed: return "the invitation was closed"
     case .undecided:
-      return "too many others that are in dispute decide about it: let it in, or remove it"
-    case .wrongInvitation: return "the invitation is not for this"
+      return "it depends on too many disputed operations: let the device in, or remove it"
+    case .wrongInvitation: return "the invitation is for another person or another kind of joining"
     case .openCauses:
       return "its author claims to have seen an operation, but not what that operation builds on"
-    case .tooMany: return "there are too many devices or invitations of one person"
+    case .tooMany: return "one person has too many devices or invitations"
     case .ownerStays: return "the owner must hand the group over first"
     case .overruled(let id, let rule): return words(for: rule, by: id, void)
     }
@@ -48,13 +48,13 @@ extension Membership {
       return "\(author) was removed at the same time by \(other), whose rank is higher"
     case .deviceRevoked: return "\(other) revoked the device that did it at the same time"
     case .hasLeft: return "\(author) left at the same time"
-    case .rankLost: return "\(other) took the rank that it needs from \(author) at the same time"
+    case .rankLost: return "\(other) took the required rank from \(author) at the same time"
     case .removalAndGrant:
       return "\(other) decided otherwise at the same time, and that decision takes precedence"
     case .twoRoles:
       return "\(other) gave another role at the same time, and that role takes precedence"
     case .transferWins: return "\(other) became the owner at the same time"
-    case .offerEnded: return "\(other) had ended the offer before it was taken"
+    case .offerEnded: return "\(other) had withdrawn the offer before it was accepted"
     case .twoTransfers: return "\(other) took the group over at the same time"
     case .recoveryWords: return "\(other) revoked the device by recovery words at the same time"
     case .wordsTwice:

@@ -75,7 +75,7 @@ struct SegmentOpener {
       // Only a newer suite is worth waiting for.
       guard frame.suite >= membership.acceptedSuite else {
         throw SyncError(
-          .notAuthentic, "this segment is of suite \(frame.suite), which the group does not accept")
+          .notAuthentic, "this segment uses suite \(frame.suite), which the group does not accept")
       }
       return .waits(.format)
     }
@@ -125,7 +125,7 @@ struct SegmentOpener {
     else { return .waits(.format) }
     guard let author = changes.first?.dot.author,
       zone.authorTag(of: author.device) == authorTag
-    else { throw SyncError(.notAuthentic, "the author inside is not the one outside") }
+    else { throw SyncError(.notAuthentic, "the author does not match the segment's header") }
     guard let introduction = introduction(in: changes, of: author.device) else {
       Probe.authorUnknown.hit()
       return .waits(.author)
@@ -209,13 +209,14 @@ struct SegmentOpener {
       throw SyncError(.malformed, "the segment's content is malformed: \(error)", cause: error)
     }
     guard UInt64(changes.count) == header.lastSeq - header.firstSeq + 1 else {
-      throw SyncError(.malformed, "the segment holds \(changes.count) changes, not as many as said")
+      throw SyncError(
+        .malformed, "the segment holds \(changes.count) changes, unlike its header says")
     }
     let isOfToday = content.body.first == ChangeBatch.formatVersion
     guard isStored || isTaken || isOfToday || ChangeBatch.weight(of: changes) <= bytes.count else {
       throw SyncError(
         .malformed,
-        "an earlier version of Hearth wrote it, with more changes in it than so many bytes may "
+        "an earlier version of Hearth wrote it, with more changes than a file of its size may "
           + "hold today")
     }
     return changes
@@ -227,7 +228,7 @@ struct SegmentOpener {
     changes: [Change], epoch: EpochKey
   ) throws -> OpenedSegment {
     guard let start = changes.first, start.dot.author == author else {
-      throw SyncError(.notAuthentic, "the author inside is not the one outside")
+      throw SyncError(.notAuthentic, "the author does not match the segment's header")
     }
     guard header.firstSeq > 1 || start.previousHash == LogHead(author: author).hash else {
       throw SyncError(.notAuthentic, "the segment's first change does not begin its author's log")
@@ -249,7 +250,7 @@ struct SegmentOpener {
       try epoch.link(chain[0]) == header.linkBefore
       && epoch.link(chain[changes.count]) == header.linkAfter
     guard fits || Mutant.skipsChain.isActive else {
-      throw SyncError(.notAuthentic, "the segment's hash chain does not fit its ends")
+      throw SyncError(.notAuthentic, "the segment's hash chain does not match its header")
     }
     return OpenedSegment(
       digest: digest ?? segmentDigest(bytes), bytes: bytes, author: author, first: header.firstSeq,

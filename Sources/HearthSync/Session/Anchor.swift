@@ -66,7 +66,7 @@ package struct Anchor: Equatable, Sendable {
   init(decoding bytes: [UInt8]) throws {
     var reader = ByteReader(bytes)
     guard try reader.byte("anchor version") == Anchor.version else {
-      throw SyncError(.malformed, "the anchor file is of a newer version: update this program")
+      throw SyncError(.malformed, "a newer version wrote the rollback guard: update this program")
     }
     generation = try reader.fixed64("generation")
     incarnation = try reader.fixed64("incarnation")
@@ -125,7 +125,7 @@ package struct Anchor: Equatable, Sendable {
       // before the file.
       if noted == nil { return .same }
       Probe.anchorMissing.hit()
-      return .moved("the node's anchor file is missing or damaged")
+      return .moved("the node's rollback guard is missing or damaged")
     }
     Probe.anchorOneAhead.hit(if: anchor.generation == notedGeneration + 1)
     if anchor.generation > notedGeneration + 1 || anchor.incarnation > engine.incarnation {

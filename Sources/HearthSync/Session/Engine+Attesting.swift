@@ -46,9 +46,9 @@ extension Engine {
       guard try isRefuted(word, in: zone) else { return nil }
       return TransportProblem(
         place: place,
-        fault: "\(try nameOfMaker(word, in: zone)) made this snapshot, and it shows something "
-          + "else than the changes that it sums up",
-        remedy: "tell the household's owner: whoever begins from it sees something wrong",
+        fault: "\(try nameOfMaker(word, in: zone)) made this snapshot, but it does not match "
+          + "the changes that it sums up",
+        remedy: "tell the household's owner: a device that begins from it shows wrong records",
         hidesData: false)
     }
   }
@@ -118,11 +118,10 @@ extension Engine {
     return [
       TransportProblem(
         place: "zone \(try zone(id).name)",
-        fault: "it began from a snapshot by \(refuted.maker), and "
-          + "\(refuted.others.joined(separator: " and ")), who has the changes themselves, attests "
-          + "something else",
-        remedy: "ask both, and compare with `hearth digest`; then join anew with a link of the one "
-          + "whom you believe",
+        fault: "it began from a snapshot by \(refuted.maker) that does not match the changes, as "
+          + "attested by \(refuted.others.joined(separator: " and "))",
+        remedy: "ask both, and compare with `hearth digest`; then join again with a link from the "
+          + "one whom you trust",
         hidesData: true)
     ]
   }

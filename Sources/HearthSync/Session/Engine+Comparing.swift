@@ -134,10 +134,10 @@ extension Engine {
       let zone = try zone(id)
       try note(
         isRebuilt && digest != nil
-          ? "the records of \(zone.name) on this device had changed although nothing new came, as "
-            + "a failing disk changes them: they were built anew from the log; run `hearth verify`"
-          : "the records of \(zone.name) on this device have changed although nothing new came, "
-            + "and cannot be built anew: run `hearth verify`",
+          ? "the records of \(zone.name) on this device had changed although no change arrived, as "
+            + "on a failing disk: they were rebuilt from the log; run `hearth verify`"
+          : "the records of \(zone.name) on this device have changed although no change arrived, "
+            + "and cannot be rebuilt: run `hearth verify`",
         about: device, in: zone, now)
     }
     if let digest { known.note(.init(mark: mark, digest: digest, milliseconds: now)) }
@@ -171,9 +171,9 @@ extension Engine {
         known.note(.init(mark: mark, digest: digest, milliseconds: now))
         peer.differs = own != content.digest
         try note(
-          "the records of \(zone.name) on this device were not what its log says, and other than "
-            + "those of \(name), which has the same changes: they were built anew"
-            + (peer.differs ? "" : ", and are the same now"),
+          "the records of \(zone.name) on this device did not match its log, and differed from "
+            + "those of \(name), which has the same changes: they were rebuilt"
+            + (peer.differs ? "" : ", and match now"),
           about: statement.device, in: zone, now)
       }
     }
@@ -191,9 +191,9 @@ extension Engine {
   private func words(
     ofDifferenceFrom name: String, in zone: ZoneState, isRebuilt: Bool
   ) -> String {
-    "\(name) has the same changes of \(zone.name) as this device and reports other records: "
+    "\(name) has the same changes of \(zone.name) as this device but reports other records: "
       + (isRebuilt
-        ? "here they are what the log says, so its records are damaged or its program is another"
+        ? "the records here match the log, so its records are damaged or its program differs"
         : "run `hearth verify` on both")
       + "; compare with `hearth digest`"
   }

@@ -44,7 +44,7 @@ package struct CapsuleOwner {
   fileprivate var place: BlobName {
     get throws {
       guard let scope = Identifier(bytes: access.locator) else {
-        throw SyncError(.malformed, "the locator of a recovery capsule is not an identifier")
+        throw SyncError(.malformed, "the locator of a recovery bundle is not an identifier")
       }
       return BlobName(kind: .capsule, scope: scope)
     }
@@ -186,7 +186,7 @@ extension Engine {
         && theirs.count == outline.groups.count || Mutant.capsuleStaysOld.isActive
       return (state == .whole && !isEnough ? .outdated : state, theirs, epochLimit)
     }
-    throw SyncError(.tooLarge, "a recovery capsule cannot hold that many households: leave some")
+    throw SyncError(.tooLarge, "a recovery bundle cannot hold that many households: leave one")
   }
 
   /// What a capsule is to say; nil where this device belongs to nothing that the words lead to.
@@ -231,7 +231,7 @@ extension Engine {
     }
     guard grants.contains(where: { $0.kind == .control && !$0.epochs.isEmpty }) else {
       throw SyncError(
-        .notAuthentic, "the recovery capsule does not open \(group.name): somebody forged it")
+        .notAuthentic, "the recovery bundle does not open \(group.name): somebody forged it")
     }
     try take(grants, of: group.id, group.database, with: root.boxPair)
   }
@@ -393,7 +393,7 @@ extension Engine {
           + (recover.revokesOthers ? ", and all your other devices were revoked with it" : "")
           + ": if that was not you, "
           + (membership.isActive(device)
-            ? "end it with `hearth device revoke \(digits)` and make new words with "
+            ? "remove it with `hearth device revoke \(digits)` and make new words with "
               + "`hearth words rotate`"
             : adviceFromOutside(digits, isOwner: membership.owner == person))
       }
@@ -409,10 +409,10 @@ extension Engine {
         return id == use.id
       }
       return isBeaten
-        ? "the recovery words made on this device do not hold: those made on \(maker) at the same "
-          + "time do. Keep that sheet, and destroy this device's"
-        : "your recovery words were replaced on \(maker): keep the sheet made there, the one "
-          + "before opens nothing new"
+        ? "the recovery words made on this device are not valid: those made on \(maker) at the "
+          + "same time are. Keep that sheet, and destroy the one made here"
+        : "your recovery words were replaced on \(maker): keep the sheet made there; the "
+          + "one before opens nothing new"
     default: return nil
     }
   }

@@ -105,8 +105,8 @@ extension Engine {
       else { continue }
       throw SyncError(
         .snapshotContradicted,
-        "what \(try nameOfMaker(of: base.chunk, in: zone)) says in it of \(fork.author) at change "
-          + "\(head.sequence) is not what that device wrote",
+        "\(try nameOfMaker(of: base.chunk, in: zone)) recorded \(fork.author) in it, at change "
+          + "\(head.sequence), differently from what that device wrote",
         cause: BaseContradiction(author: fork.author))
     }
   }
@@ -155,7 +155,7 @@ extension Engine {
           .map { ($0.author, min($0.sequence, (old.forkEnds[$0.author] ?? .max) - 1)) }
         guard try zone(id).frontier.covers(Frontier(needed)) else {
           throw SyncError(
-            .snapshotContradicted, "and not every change that is needed instead is there")
+            .snapshotContradicted, "some of the changes that would replace it are missing")
         }
         try rewrite(try takeBackMiscited(in: id), of: id, nowMilliseconds)
       }
@@ -231,7 +231,7 @@ extension Engine {
 
   static func wrongBase(of zone: ZoneState, _ reason: String) -> TransportProblem {
     TransportProblem(
-      place: "zone \(zone.name)", fault: "the zone still rests on a wrong snapshot: \(reason)",
+      place: "zone \(zone.name)", fault: "the zone still uses a wrong snapshot: \(reason)",
       remedy: "let the other devices sync, then sync again", hidesData: true)
   }
 }

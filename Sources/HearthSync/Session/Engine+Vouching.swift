@@ -137,8 +137,8 @@ extension Engine {
     let wanted = names.isEmpty ? "" : "a snapshot by \(names.joined(separator: " or ")), or "
     return TransportProblem(
       place: SnapshotPlan.place(of: snapshot.group),
-      fault: "\(maker ?? "somebody") made this snapshot and did not let this device in: it is "
-        + "not believed, and this device cannot read the changes that it sums up",
+      fault: "\(maker ?? "somebody") made this snapshot and did not let this device in: this "
+        + "device does not trust it, and cannot read the changes that it sums up",
       remedy: "this device waits for \(wanted)a second person who attests this one: ask them to "
         + "sync",
       hidesData: true)

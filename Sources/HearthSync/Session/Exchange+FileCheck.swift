@@ -41,7 +41,7 @@ extension Exchange {
         report.note(
           TransportProblem(
             place: error.place, fault: error.message,
-            remedy: "delete it: what it held is given again by who has it", hidesData: false))
+            remedy: "delete it: a device that has the content publishes it", hidesData: false))
       } catch let error as TransportError {
         // What cannot be read now may be readable later, or was taken away meanwhile.
         if check == .all, error.code != .notFound {

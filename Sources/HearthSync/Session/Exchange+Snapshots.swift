@@ -193,7 +193,7 @@ extension Exchange {
     of id: ZoneID, contradictedBy author: Author?, holding listing: TransportListing
   ) async throws {
     guard let attempt = try turn({ try $0.replacementAttempt(of: id, holding: listing) }) else {
-      return try noteWrongBase(of: id, "nothing has come since that could take its place")
+      return try noteWrongBase(of: id, "no changes that could replace it have arrived")
     }
     let (now, anchorFile) = (nowMilliseconds, anchorFile)
     var files: [SegmentName: [UInt8]?] = [:]

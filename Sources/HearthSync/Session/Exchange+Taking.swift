@@ -64,7 +64,7 @@ extension Exchange {
     report.received += news.applied
     if let waiting = news.waiting { report.waiting = waiting }
     for (name, reason) in news.refused {
-      let place = name.map { transport.place(of: $0) } ?? "a waiting segment"
+      let place = name.map { transport.place(of: $0) } ?? "a pending segment"
       report.problems.append(Exchange.problem(with: place, reason))
     }
     report.problems += news.problems
@@ -72,7 +72,7 @@ extension Exchange {
 
   private static func problem(with place: String, _ reason: String) -> TransportProblem {
     TransportProblem(
-      place: place, fault: reason, remedy: "delete the file: its author puts a good one back",
+      place: place, fault: reason, remedy: "delete the file: its author publishes it again",
       hidesData: true)
   }
 }

@@ -173,8 +173,8 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
       if let author = try turn({ try $0.authorLessenedInBase(of: id) }) {
         throw SyncError(
           .snapshotContradicted,
-          "it may hold changes of somebody who was removed since, or given a lower role, or lack "
-            + "those of somebody who was let in since",
+          "it may hold changes of somebody whom others have since removed or given a lower role, "
+            + "or lack changes of somebody who has joined since",
           cause: BaseContradiction(author: author))
       }
     } catch let error as SyncError where error.code == .snapshotContradicted {
@@ -183,7 +183,7 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
       if try await goOn(id, holding: listing, isOutdated: true) {
         try await takeAll(of: id, holding: listing)
       } else {
-        report.problems.append(SnapshotPlan.problem(with: "the snapshot used before", error))
+        report.problems.append(SnapshotPlan.problem(with: "the previous snapshot", error))
         let contradiction = error.cause as? BaseContradiction
         try await replaceBase(of: id, contradictedBy: contradiction?.author, holding: listing)
       }

@@ -100,7 +100,7 @@ package struct RecoveryListing: Sendable {
     do {
       try self.init(reading: bytes)
     } catch let error as CodecError {
-      throw SyncError(.malformed, "the recovery capsule is malformed: \(error)", cause: error)
+      throw SyncError(.malformed, "the recovery bundle is malformed: \(error)", cause: error)
     }
   }
 
@@ -109,7 +109,7 @@ package struct RecoveryListing: Sendable {
     var reader = ByteReader(bytes)
     guard try reader.byte("listing version") == RecoveryListing.version else {
       throw SyncError(
-        .malformed, "the recovery capsule was made by a newer version of this program: update it")
+        .malformed, "a newer version of this program made the recovery bundle: update this one")
     }
     person = try reader.identifier("person")
     personName = try reader.text("person's name", atMost: limit)
@@ -161,12 +161,12 @@ extension RecoveryListing {
     for group in groups {
       for zone in group.zones {
         if (try? root.openZoneSecret(zone.sealedSecret, expectingTag: zone.tag)) == nil {
-          return "a key of \(group.name) in it does not open with the words"
+          return "the recovery words do not open a key of \(group.name) in it"
         }
         for epoch in zone.epochs {
           let key = try? root.openEpochKey(
             epoch.sealed, expectingID: epoch.id, groupID: group.id.bytes, zoneID: zone.id.bytes)
-          if key == nil { return "a key of \(group.name) in it does not open with the words" }
+          if key == nil { return "the recovery words do not open a key of \(group.name) in it" }
         }
       }
     }

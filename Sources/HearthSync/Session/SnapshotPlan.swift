@@ -124,7 +124,7 @@ package enum SnapshotPlan {
     }
     for head in heads {
       guard control.covers(head.controlSeen) else {
-        return "it builds on membership operations that are not here yet"
+        return "it builds on membership operations that this device still lacks"
       }
       if let reached = end(of: head.author), reached < head.sequence {
         return "it claims \(head.sequence) changes of \(head.author), "
@@ -164,7 +164,7 @@ package enum SnapshotPlan {
   static func problem(with place: String, _ error: any Error) -> TransportProblem {
     TransportProblem(
       place: place, fault: "this snapshot is not used: \(error)",
-      remedy: "nothing is lost: the changes are taken one by one; if this stays, tell an admin",
+      remedy: "nothing is lost: the changes are read one by one; if this persists, tell an admin",
       hidesData: false)
   }
 }

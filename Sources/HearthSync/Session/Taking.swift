@@ -116,7 +116,7 @@ extension Engine {
         $0.problems.append(
           TransportProblem(
             place: "zone \(zone.name)",
-            fault: "so many files could not be used that others were not tried in this round",
+            fault: "too many files could not be used: this round did not try the others",
             remedy: "delete the files that are named above, then sync again", hidesData: true))
       }
       return []

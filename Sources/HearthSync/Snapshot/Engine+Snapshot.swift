@@ -152,7 +152,7 @@ extension Engine {
     }
     let digest = Engine.digest(ofStream: stream)
     guard let usedEpoch, links == [try usedEpoch.link(digest)] else {
-      throw SyncError(.notAuthentic, "the snapshot's content does not have the digest it names")
+      throw SyncError(.notAuthentic, "the snapshot's content does not match its digest")
     }
     return stream
   }
@@ -176,7 +176,7 @@ extension Engine {
       header.firstSeq == UInt64(index + 1), header.lastSeq == UInt64(number)
     else { throw SyncError(.malformed, "chunk \(index + 1) does not belong to this snapshot") }
     guard let epoch = zone.epoch(tag: header.epochTag) else {
-      throw SyncError(.notFound, "the snapshot is under a key that is not known here")
+      throw SyncError(.notFound, "this device does not know the key of the snapshot")
     }
     if !isAccepted { try checkAuthor(of: chunk, header, zone: zone) }
     let body = try Envelope.open(chunk, zoneID: zone.id.bytes, epoch: epoch)
@@ -190,12 +190,12 @@ extension Engine {
     let membership = membership(of: zone.group)
     guard let device = zone.deviceByTag[Identifier(header.authorTag)],
       let card = membership.device(device)?.card
-    else { throw SyncError(.notFound, "the snapshot is by a device that is not known here") }
+    else { throw SyncError(.notFound, "this device does not know the snapshot's author") }
     guard let role = membership.role(of: device),
       role.rank >= Role.admin.rank || device == self.device
     else {
       throw SyncError(
-        .notAllowed, "\(card.name) made it, and only an owner's or admin's snapshot is used")
+        .notAllowed, "\(card.name) made it, but only snapshots by an owner or admin are used")
     }
     try Envelope.verifySignature(
       chunk, zoneID: zone.id.bytes,

@@ -154,7 +154,7 @@ struct SnapshotReader {
           + "\(SnapshotWriter.version): update this program")
     }
     guard try reader.identifier("zone") == zone else {
-      throw SyncError(.notAuthentic, "the snapshot is of another zone")
+      throw SyncError(.notAuthentic, "the snapshot belongs to another zone")
     }
     var authors: [Author] = []
     for _ in 0..<(try reader.count("authors", itemBytes: 24, atMost: Limits.maximumAuthors)) {
