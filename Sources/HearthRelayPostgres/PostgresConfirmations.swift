@@ -115,5 +115,5 @@ final class PostgresConfirmer {
     kind: .final(
       RelayError(
         .unavailable,
-        "what is stored cannot be confirmed: the database waits for a standby")), words: "")
+        "stored data cannot be confirmed: the database waits for a standby")), words: "")
 }

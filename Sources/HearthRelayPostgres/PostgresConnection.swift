@@ -59,7 +59,7 @@ final class PostgresConnection {
     defer { for text in keywords + values { free(text) } }
     let handle = PQconnectdbParams(
       keywords.map { UnsafePointer($0) }, values.map { UnsafePointer($0) }, 0)
-    guard let handle else { throw PostgresFault(kind: .lost, words: "there is no memory left") }
+    guard let handle else { throw PostgresFault(kind: .lost, words: "no memory is left") }
     guard PQstatus(handle) == CONNECTION_OK, PQsetnonblocking(handle, 1) == 0,
       PQenterPipelineMode(handle) == 1
     else {
@@ -101,12 +101,12 @@ final class PostgresConnection {
       calls + [PostgresCall("SET LOCAL statement_timeout = 0"), PostgresCall("COMMIT")],
       isCommitting: true)
     guard results.last?.tag == "COMMIT" else {
-      throw PostgresFault(kind: .refused(state: "40000"), words: "the transaction was undone")
+      throw PostgresFault(kind: .refused(state: "40000"), words: "the transaction was rolled back")
     }
     guard warnings.count == 0 else {
       isUsable = false
       throw PostgresFault(
-        kind: .lost, words: "the commit was not replicated as it must be", isCommitting: true)
+        kind: .lost, words: "the commit was not replicated as required", isCommitting: true)
     }
   }
 
@@ -169,7 +169,7 @@ final class PostgresConnection {
     }
     guard warnings.count == 0 else {
       isUsable = false
-      throw PostgresFault(kind: .lost, words: "the commit was not replicated as it must be")
+      throw PostgresFault(kind: .lost, words: "the commit was not replicated as required")
     }
     return true
   }

@@ -119,7 +119,7 @@ final class PostgresLink {
   private func present() throws(PostgresFault) -> PostgresConnection {
     if let connection { return connection }
     guard standing.mayConnect else {
-      throw PostgresFault(kind: .lost, words: "it was away a moment ago and is tried again soon")
+      throw PostgresFault(kind: .lost, words: "it was unavailable just now and is tried again soon")
     }
     do throws(PostgresFault) {
       let made = try PostgresLink.connect(address)
@@ -213,7 +213,7 @@ final class PostgresLink {
       kind: .final(
         RelayError(
           .notDurable,
-          "\(address) has \(setting), so that it may lose what it acknowledged: set it to \(wanted)"
+          "\(address) has \(setting), so it may lose what it acknowledged: set it to \(wanted)"
             + " for the server, the database or the relay's role")), words: "")
   }
 

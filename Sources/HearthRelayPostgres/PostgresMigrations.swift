@@ -156,6 +156,6 @@ enum PostgresMigrations {
         RelayError(
           .invalidOption,
           "\(address) belongs to a relay with other keys: copy that relay's identity.key into this "
-            + "one's folder, so that clients take both for the same")), words: "")
+            + "one's folder, so that clients recognise both as one")), words: "")
   }
 }

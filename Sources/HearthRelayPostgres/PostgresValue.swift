@@ -153,14 +153,14 @@ struct PostgresFault: Error {
     if isCommitting {
       return RelayError(
         .unknownOutcome,
-        "\(address) did not say whether it committed (\(words)): clients do it again")
+        "\(address) did not say whether it committed (\(words)): clients try again")
     }
     switch kind {
     case .lost:
       return RelayError(.unavailable, "\(address) cannot be reached: \(words)")
     case .refused(let state) where state.hasPrefix("53") || state.hasPrefix("58"):
       return RelayError(
-        .diskFull, "\(address) has no room or memory left (\(state), \(words)): give it some")
+        .diskFull, "\(address) has no space or memory left (\(state), \(words)): add some")
     case .refused("55P03"):
       return RelayError(.unavailable, "\(address) is busy with the same mailbox (\(words))")
     case .refused(let state):

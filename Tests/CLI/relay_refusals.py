@@ -80,23 +80,24 @@ def folders(operator):
 
     data = operator.folder("strange")
     os.remove(os.path.join(data, "identity.key"))
-    operator.serves(data, "identity.key", "put back a copy", "move the log aside")
+    operator.serves(data, "identity.key", "restore a copy", "move the log aside")
     check(not os.path.exists(os.path.join(data, "identity.key")), "new keys were made")
 
     data = operator.folder("spoilt")
     with open(os.path.join(data, "identity.key"), "r+b") as key:
         key.write(b"junk")
-    operator.serves(data, "identity.key is damaged", "put back a copy")
+    operator.serves(data, "identity.key is damaged", "restore a copy")
 
     data = operator.path("file")
     with open(data, "w") as file:
         file.write("no folder")
-    operator.serves(data, "cannot be made", "no folder is in its place", "choose another --data")
+    operator.serves(
+        data, "cannot be made", "than a folder is in its place", "choose another --data")
     operator.serves(os.path.join(data, "below"), "cannot be made", "choose another --data")
     if os.geteuid() != 0:
         data = operator.path("closed")
         os.mkdir(data, 0o500)
-        operator.serves(data, "this user may not", "folder's rights")
+        operator.serves(data, "this user lacks the permission", "folder's permissions")
     operator.serves("/proc/hearth", "cannot be made", "choose another --data")
 
 

@@ -162,7 +162,7 @@ def operating(family):
     verified = family.relay.ask("verify")
     check(verified.stdout.strip() == "all is well", "verify: " + verified.stdout)
     shown = family.relay.ask("stats").stdout
-    check(", a door of " in shown and ", a meeting place of " in shown, "stats: " + shown)
+    check(", a rekey handoff of " in shown and ", a meeting place of " in shown, "stats: " + shown)
     copy = family.path(family.policy + "-copy.sqlite")
     check(family.relay.ask("export", copy).returncode == 0, "the export fails")
     copied = sqlite3.connect(copy)

@@ -199,8 +199,8 @@ package struct OrderKeyError: Error, Equatable, CustomStringConvertible {
   /// The reason and the remedy.
   package var description: String {
     switch code {
-    case .notAscending: "no place between equal or swapped order keys: spread the list anew"
-    case .beyondLimit: "the order key would be too long: spread the list anew"
+    case .notAscending: "no place between equal or swapped order keys: make new keys for the list"
+    case .beyondLimit: "the order key would be too long: make new keys for the list"
     }
   }
 }

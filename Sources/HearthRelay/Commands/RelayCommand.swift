@@ -10,7 +10,7 @@ import HearthSync
 package struct RelayCommand: ParsableCommand {
   package static let configuration = CommandConfiguration(
     commandName: "hearth-relay",
-    abstract: "Keeps and passes on what a household's devices have sealed; reads none of it.",
+    abstract: "Stores and forwards the encrypted data of households; cannot read it.",
     version: "hearth-relay \(HearthVersion.text)",
     subcommands: [
       ServeCommand.self, StatsCommand.self, QuotaCommand.self, TokenCommand.self,
@@ -57,7 +57,7 @@ struct FolderOptions: ParsableArguments {
   }
 
   @Option(
-    help: "A PostgreSQL database in place of a file: postgres://USER@HOST/NAME; see the guide.")
+    help: "A PostgreSQL database instead of a file: postgres://USER@HOST/NAME; see the guide.")
   var backend: String?
 
   /// Returns the database's address; nil for a file in the folder.
@@ -94,7 +94,7 @@ struct StatsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stats", abstract: "Lists mailboxes and what they hold, the largest first.")
   @OptionGroup var folder: FolderOptions
-  @Flag(help: "As JSON, one mailbox a line.") var json = false
+  @Flag(help: "Print JSON, one mailbox per line.") var json = false
 
   func run() throws {
     let log = try folder.log()
@@ -113,7 +113,7 @@ struct StatsCommand: ParsableCommand {
         Say.line(
           "\(Hex.encode(item.name.bytes))  \(Say.count(item.usedBytes, "byte")) in "
             + "\(Say.count(UInt64(item.liveBlobs), "blob")), "
-            + "\(Say.count(item.head, "entry", "entries")), quota \(quota ?? "as for all")"
+            + "\(Say.count(item.head, "entry", "entries")), quota \(quota ?? "default")"
             + (item.parent.map { ", a \($0.child.words) of \(parent ?? "")" } ?? ""))
       }
     }
@@ -131,9 +131,9 @@ extension RelayParent.Child {
   /// What it is, in words.
   fileprivate var words: String {
     switch self {
-    case .door: "door"
+    case .door: "rekey handoff"
     case .place: "meeting place"
-    case .words: "place of words"
+    case .words: "place of recovery words"
     }
   }
 
@@ -171,8 +171,8 @@ struct TokenCommand: ParsableCommand {
     abstract: "Makes a token that lets its holder register, or lists a device's key.")
   @OptionGroup var folder: FolderOptions
   @Option(help: "How many mailboxes the token may make.") var uses = 64
-  @Option(help: "Words for yourself.") var note = ""
-  @Option(help: "A manager's key in hexadecimal, to list in place of a token.") var allow: String?
+  @Option(help: "A note for yourself.") var note = ""
+  @Option(help: "A manager's key in hexadecimal, to list instead of a token.") var allow: String?
 
   func run() throws {
     let log = try folder.log()
@@ -196,14 +196,14 @@ struct TokenCommand: ParsableCommand {
 struct RemoveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Deletes one mailbox for good, with all that it holds and all that belongs to it.",
+    abstract: "Deletes one mailbox, its content and the mailboxes that belong to it for good.",
     discussion: """
-      Devices that still use it make it again and fill it with what they have, where they may \
-      register. Entries that no device has any more are lost.
+      Devices that still use it and may register make it again and fill it with what they have. \
+      Entries that no device still has are lost.
       """)
   @OptionGroup var folder: FolderOptions
   @Argument(help: "The mailbox, as `stats` shows it.") var mailbox: String
-  @Flag(help: "Do it; without this nothing is deleted.") var yes = false
+  @Flag(help: "Confirm; without this flag nothing is deleted.") var yes = false
 
   func run() throws {
     let name = try Identifier(mailboxArgument: mailbox)
@@ -292,7 +292,7 @@ struct ExportCommand: ParsableCommand {
     } catch {
       unlink(file)
       guard [.diskFull, .inputOutput].contains(error.code) else { throw error }
-      throw RelayError(error.code, "the copy \(file) cannot be written whole", cause: error)
+      throw RelayError(error.code, "the copy \(file) cannot be written completely", cause: error)
     }
     Say.line("written to \(file)")
   }

@@ -26,7 +26,7 @@ enum RegistrationWord: String, CaseIterable, ExpressibleByArgument {
 
 struct ServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "serve", abstract: "Serves until it is told to end; needs no configuration.")
+    commandName: "serve", abstract: "Serves until it is stopped; needs no configuration.")
   @OptionGroup var folder: FolderOptions
   @Option(help: "Address and port for clients.") var listen =
     "127.0.0.1:\(RelayAddress.defaultPort)"
@@ -34,17 +34,18 @@ struct ServeCommand: ParsableCommand {
   @Option(help: "The host that clients use, if it is not the one of --listen.")
   var host: String?
   @Option(
-    help: "Who may make mailboxes: anybody, who has a token, or whose key the operator has listed.")
+    help: "Who may make mailboxes: anybody, holders of a token, or keys that the operator lists.")
   var registration = RegistrationWord.open
   @Option(help: "Bytes that a mailbox may hold.") var mailboxBytes = RelayQuota().bytes
-  @Option(help: "Bytes that all mailboxes together may hold; as many as the disk has if not given.")
+  @Option(help: "Bytes that all mailboxes together may hold; without it, the disk is the limit.")
   var totalBytes: UInt64?
-  @Option(help: "The most connections.") var connections = RelayConfiguration().maximumSessions
-  @Option(help: "The most connections of one address.")
+  @Option(help: "The maximum number of connections.")
+  var connections = RelayConfiguration().maximumSessions
+  @Option(help: "The maximum number of connections from one address.")
   var connectionsPerAddress = RelayConfiguration().maximumSessionsPerAddress
-  @Option(help: "A certificate chain in PEM, in place of the own one.") var certificate: String?
+  @Option(help: "A certificate chain in PEM, instead of the relay's own.") var certificate: String?
   @Option(help: "Its private key in PEM.") var certificateKey: String?
-  @Flag(help: "Pin nothing: clients ask the authorities that their system trusts.")
+  @Flag(help: "Pin nothing: clients rely on the authorities that their system trusts.")
   var byAuthority = false
 
   func run() throws {

@@ -61,7 +61,7 @@ extension RelayCore {
   ) -> Bool {
     guard let publisher = open.publisher else {
       guard case .query = frame.message else { return true }
-      fail(id, frame.request, RelayFault(.unsupported, "only catalogues are asked by fields"))
+      fail(id, frame.request, RelayFault(.unsupported, "only catalogues accept queries by field"))
       return false
     }
     switch frame.message {
@@ -71,12 +71,12 @@ extension RelayCore {
     case .remove, .rotate, .subscribe, .unsubscribe:
       if open.authority != .reader { return true }
       fail(
-        id, frame.request, RelayFault(.notAllowed, "a reader writes nothing and is not pushed to"))
+        id, frame.request, RelayFault(.notAllowed, "a reader may not write or subscribe"))
       return false
     default:
       fail(
         id, frame.request,
-        RelayFault(.notAllowed, "a catalogue is written by its publisher, who stays the same"))
+        RelayFault(.notAllowed, "only a catalogue's publisher writes it, and stays the same"))
       return false
     }
   }
@@ -108,7 +108,7 @@ extension RelayCore {
     guard wait > 0 else { return true }
     fail(
       id, request,
-      RelayFault(.rateLimited, "too much is asked of catalogues", retryAfterMilliseconds: wait))
+      RelayFault(.rateLimited, "too many requests to catalogues", retryAfterMilliseconds: wait))
     return false
   }
 }

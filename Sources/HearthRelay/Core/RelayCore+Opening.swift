@@ -7,7 +7,7 @@ import HearthSync
 extension RelayCore {
   mutating func greet(_ id: RelaySessionID, _ request: UInt32, _ least: Int, _ most: Int) {
     guard sessions[id]?.isGreeted == false else {
-      fail(id, request, RelayFault(.wrongState, "the session has begun already"))
+      fail(id, request, RelayFault(.wrongState, "the session has already begun"))
       return
     }
     guard (least...most).contains(RelayLimits.version) else {
@@ -130,7 +130,7 @@ extension RelayCore {
   }
 
   static let struckOff = RelayFault(
-    .struckOff, "a manager of the mailbox has taken this device off its list")
+    .struckOff, "a manager of the mailbox has removed this device from its list")
 
   /// Returns the key with an id, the authority that it gives, and the same key if it is a device's
   /// own.
@@ -270,7 +270,7 @@ extension RelayCore {
       fail(
         id, ticket.request,
         RelayFault(
-          .tooMany, "too many have this mailbox open", retryAfterMilliseconds: 60_000))
+          .tooMany, "too many sessions have this mailbox open", retryAfterMilliseconds: 60_000))
       return
     }
     room.members.append(RelayPushTarget(session: id, channel: ticket.channel))

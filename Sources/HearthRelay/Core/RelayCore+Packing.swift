@@ -33,7 +33,7 @@ extension RelayCore {
         )
       } catch {
         counters.malformed += 1
-        end(id, RelayFault(.malformed, "a packed put fits nothing before it: \(error.item)"))
+        end(id, RelayFault(.malformed, "a packed put does not fit what precedes it: \(error.item)"))
         return nil
       }
     default: return (frame, byteCount)

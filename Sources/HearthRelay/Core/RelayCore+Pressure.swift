@@ -52,7 +52,7 @@ extension RelayCore {
       congested.insert(id)
       if congested.count > configuration.maximumCongested, let slowest = slowest() {
         counters.slowReaders += 1
-        end(slowest, RelayFault(.slowReader, "too many read slowly: read faster"))
+        end(slowest, RelayFault(.slowReader, "too many sessions read slowly: read faster"))
       }
       return
     }

@@ -81,7 +81,7 @@ extension RelayCore {
       read(
         &self, .query(query, byteLimit: PublicLimits.maximumAnswerBytes), ask(&self, .page))
     case .putPacked:
-      fail(id, frame.request, RelayFault(.wrongState, "the mailbox was opened after this came"))
+      fail(id, frame.request, RelayFault(.wrongState, "the mailbox was opened after this request"))
     case .subscribe(_, let takesPacked):
       update(id, channel) {
         $0.subscription = .starting(seen: 0)
@@ -238,12 +238,12 @@ extension RelayCore {
     case .quota:
       Probe.quotaReached.hit()
       counters.limited += 1
-      fail(id, ticket.request, RelayFault(.quotaExceeded, "the mailbox holds all that it may"))
+      fail(id, ticket.request, RelayFault(.quotaExceeded, "the mailbox is full"))
     case .full:
       counters.limited += 1
       fail(
         id, ticket.request,
-        RelayFault(.relayFull, "all mailboxes together hold what its operator gives them"))
+        RelayFault(.relayFull, "all mailboxes together have reached the operator's limit"))
     case .children:
       close(id, ticket.channel)
       counters.limited += 1
@@ -251,14 +251,14 @@ extension RelayCore {
         id, ticket.request,
         RelayFault(
           .tooManyChildren,
-          "as many belong to the mailbox already as may: meeting places, or places of words"))
+          "the mailbox already has as many meeting places, or places of recovery words, as it may"))
     case .tokenUsedUp:
       close(id, ticket.channel)
       counters.refusals += 1
       countAttempt(id)
       fail(
         id, ticket.request,
-        RelayFault(.tokenUsedUp, "as many mailboxes were made by this token as it is good for"))
+        RelayFault(.tokenUsedUp, "this token has already made as many mailboxes as it may"))
     case .managers:
       fail(
         id, ticket.request,
@@ -273,12 +273,12 @@ extension RelayCore {
       counters.limited += 1
       fail(
         id, ticket.request,
-        RelayFault(.shareExceeded, "this device holds its share of the mailbox"))
+        RelayFault(.shareExceeded, "this device has used its share of the mailbox"))
     }
   }
 
   static let accessChanged = RelayFault(
-    .accessChanged, "the mailbox has another access key now")
+    .accessChanged, "the mailbox now has another access key")
 
   /// Closes a channel on the relay's side.
   private mutating func close(_ id: RelaySessionID, _ channel: Int) {

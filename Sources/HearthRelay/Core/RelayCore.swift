@@ -148,7 +148,7 @@ package struct RelayCore {
     for (id, session) in sessions {
       if let since = session.congestedAt, now >= since + configuration.slowReaderMilliseconds {
         counters.slowReaders += 1
-        ending.append((id, RelayFault(.slowReader, "what was sent is not being read")))
+        ending.append((id, RelayFault(.slowReader, "the client does not read what was sent")))
       } else if !session.isTrusted, !session.isReader,
         now >= session.connectedAt + configuration.handshakeMilliseconds
       {
@@ -306,10 +306,10 @@ package struct RelayCore {
     let spread = Int(ticket.session.number % 64) * 16
     let (words, wait) =
       switch error.code {
-      case .unavailable: ("the relay's database is away: nothing was stored", 500 + spread)
+      case .unavailable: ("the relay cannot reach its database: nothing was stored", 500 + spread)
       case .unknownOutcome:
         ("the relay cannot tell whether this was stored: do it again", 500 + spread)
-      default: ("the relay's disk does not work: nothing was stored", 5_000)
+      default: ("the relay's disk failed: nothing was stored", 5_000)
       }
     fail(
       ticket.session, ticket.request,

@@ -25,13 +25,13 @@ package struct RelayFamilyAudit {
     func note(_ words: String) { problems.append("mailbox \(name.hex): \(words)") }
     let byte = child.flatMap { UInt8(exactly: $0) }
     guard let child = byte.flatMap({ RelayParent.Child(rawValue: $0) }) else {
-      return note("it belongs to another as nothing that there is")
+      return note("it belongs to another mailbox as an unknown kind")
     }
-    guard let parent else { return note("it belongs to a mailbox that is not there") }
-    guard !isGrandchild else { return note("it belongs to one that belongs to another itself") }
+    guard let parent else { return note("it belongs to a mailbox that does not exist") }
+    guard !isGrandchild else { return note("its mailbox itself belongs to another one") }
     let kind = Kind(parent: parent, child: child)
     counts[kind, default: 0] += 1
     let most = RelayRegistrar.most(of: child)
-    if counts[kind] == most + 1 { note("more than \(most) belong to one as this does") }
+    if counts[kind] == most + 1 { note("its mailbox has more than \(most) of this kind") }
   }
 }

@@ -151,11 +151,11 @@ package struct RelayAudit {
         found.append("the head says \(mailbox.head.position), the log ends at \(position)")
       }
       if mailbox.usedBytes != usedBytes {
-        found.append("\(usedBytes) bytes are held, \(mailbox.usedBytes) are counted")
+        found.append("\(usedBytes) bytes are stored, \(mailbox.usedBytes) are counted")
       }
       if let indexedRecords, indexedRecords != publicRecords {
         found.append(
-          "\(publicRecords) records are held, \(indexedRecords) are found by their fields")
+          "\(publicRecords) records are stored, \(indexedRecords) are found by their fields")
       }
     }
     return found.map { "mailbox \(Hex.encode(mailbox.name.bytes)): \($0)" }

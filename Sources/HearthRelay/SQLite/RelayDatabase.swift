@@ -102,7 +102,7 @@ final class RelayDatabase {
       return RelayError(.locked, "another process writes \(path): wait for it (\(text))")
     default:
       return RelayError(
-        .inputOutput, "\(path) cannot be read or written: check disk and rights (\(text))")
+        .inputOutput, "\(path) cannot be read or written: check disk and permissions (\(text))")
     }
   }
 }

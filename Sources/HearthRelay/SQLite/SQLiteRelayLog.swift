@@ -69,7 +69,7 @@ package final class SQLiteRelayLog: RelayLog {
     guard mode == "wal", level == 3 else {
       throw RelayError(
         .notDurable,
-        "SQLite does not sync \(path) as a relay needs it (\(mode), \(level)): use a local disk")
+        "SQLite does not sync \(path) durably (\(mode), \(level)): use a local disk")
     }
     return database
   }

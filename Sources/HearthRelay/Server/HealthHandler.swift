@@ -20,7 +20,7 @@ final class HealthHandler: ChannelInboundHandler {
         status.trouble.map { (.serviceUnavailable, $0 + "\n") } ?? (.ok, "ok\n")
       }
     case (.GET, "/metrics"): tell(context) { (.ok, $0.metrics) }
-    default: answer(context, .notFound, "there are /healthz and /metrics\n")
+    default: answer(context, .notFound, "use /healthz or /metrics\n")
     }
   }
 

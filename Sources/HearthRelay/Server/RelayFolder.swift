@@ -21,7 +21,7 @@ package final class RelayFolder: Sendable {
       throw RelayError(
         .inputOutput,
         "\(path)/lock cannot be written: \(SystemWords.words(errno: errno)): check the folder's "
-          + "rights, or choose another --data")
+          + "permissions, or choose another --data")
     }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       Glibc.close(descriptor)
@@ -67,8 +67,8 @@ package final class RelayFolder: Sendable {
       guard !FileManager.default.fileExists(atPath: log) else {
         throw RelayError(
           .corrupt,
-          "\(log) is there without \(file), by which devices know the relay: put back a copy of "
-            + "that file, or move the log aside for a new relay with a new address")
+          "\(log) exists without \(file), by which devices recognise the relay: restore a copy "
+            + "of that file, or move the log aside for a new relay with a new address")
       }
       let master = try SecretKey.random()
       let secret = master.withUnsafeBytes { Array($0) }
@@ -81,7 +81,7 @@ package final class RelayFolder: Sendable {
       throw RelayError(
         .inputOutput,
         "the relay's keys in \(file) cannot be used: \(SystemWords.words(error)): check the "
-          + "folder's rights")
+          + "folder's permissions")
     }
   }
 
@@ -93,7 +93,7 @@ package final class RelayFolder: Sendable {
     else {
       throw RelayError(
         .corrupt,
-        "\(file) is damaged: put back a copy, or move it aside for a new address")
+        "\(file) is damaged: restore a copy, or move it aside for a new address")
     }
     var secret = Array(bytes[start..<start + SecretKey.count])
     return try SecretKey(consuming: &secret)
@@ -104,7 +104,8 @@ package final class RelayFolder: Sendable {
     let temporary = file + ".new"
     let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      throw RelayError(.inputOutput, "\(temporary) cannot be written: check the folder's rights")
+      throw RelayError(
+        .inputOutput, "\(temporary) cannot be written: check the folder's permissions")
     }
     let isWritten =
       bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) } == bytes.count

@@ -244,7 +244,7 @@ final class RelayHub {
       if core.isOpen(mailbox) { news.changed(mailbox) }
     case .missed: news.missed(core.openMailboxes)
     case .replaced:
-      logger.warning("the database is another than before: all mailboxes are opened again")
+      logger.warning("the database was replaced: all mailboxes are opened again")
       handle(.replaced)
     }
     flush()

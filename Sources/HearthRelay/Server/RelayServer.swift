@@ -134,7 +134,7 @@ package final class RelayServer: Sendable {
     } catch {
       throw RelayError(
         .cannotListen,
-        "\(host):\(port) cannot be listened on: \(SystemWords.words(error)): choose another "
+        "cannot listen on \(host):\(port): \(SystemWords.words(error)): choose another "
           + "--listen"
       )
     }
@@ -160,7 +160,7 @@ package final class RelayServer: Sendable {
     } catch {
       throw RelayError(
         .cannotListen,
-        "127.0.0.1:\(port) cannot be listened on: \(SystemWords.words(error)): choose another "
+        "cannot listen on 127.0.0.1:\(port): \(SystemWords.words(error)): choose another "
           + "--health")
     }
   }
@@ -247,8 +247,8 @@ package enum RelayTLS {
       throw RelayError(
         .badCertificate,
         files.map {
-          "the certificate \($0.chain) and the key \($0.key) cannot be used: both have to be "
-            + "there, in PEM, and belong together"
+          "the certificate \($0.chain) and the key \($0.key) cannot be used: both must "
+            + "exist, be in PEM, and belong together"
         } ?? "the relay's own certificate cannot be used: report this as a fault of Hearth")
     }
   }

@@ -9,7 +9,7 @@ enum SystemWords {
     switch error {
     case let error as IOError: return words(errno: error.errnoCode)
     case is SocketAddressError.UnknownHost: return "there is no such host"
-    case is SocketAddressError: return "this is no address"
+    case is SocketAddressError: return "this is not an address"
     default: break
     }
     var next: NSError? = error as NSError
@@ -25,11 +25,11 @@ enum SystemWords {
     switch number {
     case EADDRINUSE: "another program uses this port"
     case EADDRNOTAVAIL: "this machine does not have this address"
-    case EACCES, EPERM: "this user may not do it"
-    case ENOTDIR, EEXIST: "something that is no folder is in its place"
-    case EROFS: "the disk can only be read"
+    case EACCES, EPERM: "this user lacks the permission"
+    case ENOTDIR, EEXIST: "something other than a folder is in its place"
+    case EROFS: "the disk is read-only"
     case ENOSPC, EDQUOT: "the disk is full"
-    case ENOENT: "it is not there"
+    case ENOENT: "it does not exist"
     default: String(cString: strerror(number)).lowercased()
     }
   }

@@ -14,7 +14,7 @@ extension ReplicaStore: Store {
       while try statement.step() {
         guard let kind = ZoneKind(rawValue: UInt8(truncatingIfNeeded: statement.int(3))),
           let database = DatabaseKind(rawValue: UInt8(truncatingIfNeeded: statement.int(4)))
-        else { throw StoreError(.newerFormat, "a zone has a kind that this version lacks") }
+        else { throw StoreError(.newerFormat, "a zone has a kind that this version does not know") }
         rows.append(
           (
             statement.int(0),

@@ -74,7 +74,7 @@ extension ReplicaStore {
       return try PendingWait(decoding: bytes)
     } catch {
       throw StoreError(
-        .corrupt, "what a waiting segment lacks is damaged in the node's database", cause: error)
+        .corrupt, "the note on a pending segment in the node's database is damaged", cause: error)
     }
   }
 }

@@ -166,7 +166,7 @@ package final class ReplicaStore {
         "the database at \(path) cannot be opened: check the folder's permissions and its disk",
         cause: error)
     case .SQLITE_BUSY, .SQLITE_LOCKED:
-      return StoreError(.locked, "another process works on \(path)", cause: error)
+      return StoreError(.locked, "another process uses \(path)", cause: error)
     default:
       return StoreError(
         .io, "the database at \(path) cannot be opened: \(database.message ?? "unknown")",

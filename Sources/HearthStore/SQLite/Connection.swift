@@ -148,7 +148,7 @@ final class Connection {
   private func requireTransaction(for sql: String) throws {
     guard isTransacting, sqlite3_get_autocommit(handle) != 0 else { return }
     throw failure
-      ?? StoreError(.failed, "the transaction was ended by an earlier fault: \(sql.prefix(60))")
+      ?? StoreError(.failed, "an earlier fault ended the transaction: \(sql.prefix(60))")
   }
 
   /// Runs statements that are used once.
@@ -193,7 +193,7 @@ final class Connection {
         .corrupt,
         "the node's database is damaged (\(text)): keep the folder, move it aside and join again")
     case SQLITE_BUSY, SQLITE_LOCKED:
-      return StoreError(.locked, "another process works on this node: wait for it or end it")
+      return StoreError(.locked, "another process uses this node: wait for it or end it")
     default:
       return StoreError(.failed, "the database refused a statement (\(text)): \(doing.prefix(120))")
     }

@@ -8,11 +8,11 @@ enum DatabaseLocation {
   ///   it would create a file of that name instead.
   static func uri(path: String, vfs: String) throws -> String {
     guard sqlite3_vfs_find(vfs) != nil else {
-      throw StoreError(.failed, "SQLite knows no VFS named \(vfs): register it before opening")
+      throw StoreError(.failed, "SQLite does not know the VFS \(vfs): register it before opening")
     }
     guard sqlite3_compileoption_used("USE_URI") == 1 else {
       throw StoreError(
-        .failed, "this SQLite takes no URIs, so it cannot open \(path) on the VFS \(vfs)")
+        .failed, "this SQLite accepts no URIs, so it cannot open \(path) on the VFS \(vfs)")
     }
     return "file:\(escaped(path))?vfs=\(escaped(vfs))"
   }

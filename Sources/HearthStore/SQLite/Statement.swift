@@ -150,7 +150,7 @@ final class Statement {
   func identifier(_ column: Int32) throws -> Identifier {
     guard let start = sqlite3_column_blob(handle, column),
       sqlite3_column_bytes(handle, column) == 16
-    else { throw StoreError(.corrupt, "an id in the node's database has not 16 bytes") }
+    else { throw StoreError(.corrupt, "an id in the node's database does not have 16 bytes") }
     let buffer = UnsafeRawBufferPointer(start: start, count: 16)
     return Identifier(
       high: UInt64(bigEndian: buffer.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),

@@ -36,7 +36,7 @@ struct SchemaRegistry {
         !["hearth_", "sqlite_", "grdb_"].contains(where: schema.name.hasPrefix)
       else {
         throw StoreError(
-          .schema, "record type name \"\(schema.name)\" is doubled or not a plain name")
+          .schema, "record type name \"\(schema.name)\" is a duplicate or not a plain name")
       }
       var fields: Set<String> = ["zone", "id", "alive", "meta"]
       var numbers: Set<UInt16> = []
@@ -46,7 +46,7 @@ struct SchemaRegistry {
         else {
           throw StoreError(
             .schema,
-            "field \"\(field.name)\" of \(schema.name) has a name or number that is doubled, "
+            "field \"\(field.name)\" of \(schema.name) has a name or number that is a duplicate, "
               + "reserved or not plain")
         }
       }
@@ -84,7 +84,7 @@ struct SchemaRegistry {
       guard rest.count + schema.fields.count <= SchemaRegistry.maximumFields else {
         throw StoreError(
           .schema,
-          "\(schema.name) has, with the fields that were declared before, more than "
+          "with the fields that were declared before, \(schema.name) has more than "
             + "\(SchemaRegistry.maximumFields) fields")
       }
     }

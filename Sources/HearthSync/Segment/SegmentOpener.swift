@@ -210,7 +210,7 @@ struct SegmentOpener {
     }
     guard UInt64(changes.count) == header.lastSeq - header.firstSeq + 1 else {
       throw SyncError(
-        .malformed, "the segment holds \(changes.count) changes, unlike its header says")
+        .malformed, "the segment holds \(changes.count) changes, but its header says otherwise")
     }
     let isOfToday = content.body.first == ChangeBatch.formatVersion
     guard isStored || isTaken || isOfToday || ChangeBatch.weight(of: changes) <= bytes.count else {

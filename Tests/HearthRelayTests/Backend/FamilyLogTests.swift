@@ -415,12 +415,12 @@ struct FamilyLogTests {
       "\(number) \(one.replacing("%@", with: name.hex)))"
     }
     for (damage, word) in [
-      ("UPDATE mailboxes SET parent = 4711 WHERE child = 2", "that is not there"),
+      ("UPDATE mailboxes SET parent = 4711 WHERE child = 2", "that does not exist"),
       (
         "UPDATE mailboxes SET parent = \(row(name(999))) WHERE number = \(row(name(1)))",
-        "belongs to another itself"
+        "itself belongs to another"
       ),
-      ("UPDATE mailboxes SET child = 9 WHERE number = \(row(name(1)))", "as nothing"),
+      ("UPDATE mailboxes SET child = 9 WHERE number = \(row(name(1)))", "as an unknown kind"),
       ("UPDATE mailboxes SET child = 1 WHERE number = \(row(name(1)))", "more than 32"),
     ] {
       let (_, log) = try family(kind)

@@ -178,7 +178,7 @@ struct CoreFamilyTests {
       let refused = try child(world, session, number, by: session == id ? manager : stranger)
       #expect(refused.faultCode == .tooManyChildren)
       guard case .fault(let fault)? = refused else { return }
-      #expect(fault.message.contains("as many belong to the mailbox already as may"))
+      #expect(fault.message.contains("already has as many meeting places"))
     }
     // The channel is free again.
     #expect(try world.open(id, on: 9, name(2), with: stranger).opened != nil)
