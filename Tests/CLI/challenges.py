@@ -79,13 +79,13 @@ def beginning(family):
                 status=USAGE)
     family.says("laptop", ["challenge", "skip", "--reason", "no time"], "skipped: ")
     family.says("laptop", ["challenge"], "skipped: no time", "hearth challenge pick")
-    family.says("laptop", ["challenge", "skip"], "skipped already", status=FAILED)
+    family.says("laptop", ["challenge", "skip"], "already skipped", status=FAILED)
     done = family.json("laptop", "challenge", "done", "--rating", "4", "--note", NOTE)
     check(done["state"] == "completed" and done["entry"]["rating"] == 4
           and done["entry"]["note"] == NOTE and done["streak"] == 1, "done: %r" % done)
     for command in ("done", "skip"):
-        family.says("laptop", ["challenge", command], "is done already", status=FAILED)
-    family.says("laptop", ["challenge", "pick", first["challenge"]], "is done already",
+        family.says("laptop", ["challenge", command], "is already done", status=FAILED)
+    family.says("laptop", ["challenge", "pick", first["challenge"]], "is already done",
                 status=FAILED)
     family.says("laptop", ["challenge", "history"], first["title"], "4", NOTE)
     family.first = first["challenge"]

@@ -199,7 +199,7 @@ def tampering(bazaar):
     bazaar.says("rita", ["public", "list", "--remote", "--type", "challenge"],
                 "not signed by the catalogue's publisher", status=FAILED)
     bazaar.says("sam", ["init", "--person", "Sam"])
-    bazaar.says("sam", ["public", "follow", bazaar.address], "holds records back", status=FAILED)
+    bazaar.says("sam", ["public", "follow", bazaar.address], "withholds records", status=FAILED)
     bazaar.says("rita", ["public", "get", "challenge/bench-test"], TITLE.decode())
     # Who has the right record does not ask for it again, and with it the new version is whole.
     bazaar.says("rita", ["sync"], "version 6")
@@ -232,7 +232,7 @@ def folder(bazaar):
     with open(file, "rb") as pack:
         good = pack.read()
     for data, words in ((old, "old copy"), (good[:-1], "damaged"),
-                        (good.replace(TITLE, OTHER), "holds records back")):
+                        (good.replace(TITLE, OTHER), "withholds records")):
         with open(file, "wb") as pack:
             pack.write(data)
         bazaar.says("fred", ["sync"], words, "version 6 stays here")

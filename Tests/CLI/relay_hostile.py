@@ -260,7 +260,7 @@ def lies_of_frames(family):
             (Silent, (UNREACHABLE,)),
             (Forgetful, ()),
             (Reordered, ("violates the protocol", "bytes do not match the name")),
-            (Repeated, ("answers what was not asked",)),
+            (Repeated, ("answered a request that was not sent",)),
             (Stored, ()),
             (Swapped, ("does not admit this device",)),
             (Altered, ("bytes do not match the name",)),

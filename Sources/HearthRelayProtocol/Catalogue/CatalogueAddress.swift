@@ -44,7 +44,7 @@ package struct CatalogueAddress: Hashable, Sendable, CustomStringConvertible {
         .malformed, "the publisher's key in a catalogue's address has 52 characters: copy it whole")
     }
     guard let key = try? SigningPublicKey(validating: bytes) else {
-      throw SyncError(.malformed, "the publisher's key in this address is none")
+      throw SyncError(.malformed, "the publisher's key in this address is not a valid key")
     }
     self.init(
       relay: relay,

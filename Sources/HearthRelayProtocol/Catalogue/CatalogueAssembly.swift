@@ -54,7 +54,7 @@ package struct CatalogueAssembly: Sendable {
   }
 
   private static let tooLarge = SyncError(
-    .tooLarge, "there is more than a catalogue can have: whoever keeps it does not check it")
+    .tooLarge, "the catalogue is larger than it may be: its keeper does not check it")
 
   /// Returns the assembled version after verifying it.
   ///

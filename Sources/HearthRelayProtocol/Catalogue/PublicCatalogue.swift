@@ -30,9 +30,9 @@ package struct PublicCatalogue: Sendable, Equatable {
     guard sorted.count == head.head.count, root == head.head.root else {
       throw SyncError(
         .catalogueIncomplete,
-        "version \(head.head.version) has \(head.head.count) records by its signature, and what "
-          + "came with it are others (\(sorted.count)): somebody is publishing just now, or holds "
-          + "records back")
+        "version \(head.head.version) is signed for \(head.head.count) records, but other records "
+          + "(\(sorted.count)) came with it: somebody is publishing just now, or withholds "
+          + "records")
     }
     self.head = head
     self.records = sorted
@@ -62,7 +62,7 @@ package struct PublicCatalogue: Sendable, Equatable {
     }
     for (left, right) in zip(sorted, sorted.dropFirst())
     where left.record.path == right.record.path {
-      throw SyncError(.catalogueIncomplete, "the record \(left.record.path) is there twice")
+      throw SyncError(.catalogueIncomplete, "the record \(left.record.path) occurs twice")
     }
   }
 
@@ -95,7 +95,7 @@ package struct PublicCatalogue: Sendable, Equatable {
     }
     for (left, right) in zip(records, records.dropFirst())
     where left.record.path == right.record.path {
-      throw SyncError(.malformed, "\(left.record.path) is there twice: give one another id")
+      throw SyncError(.malformed, "\(left.record.path) occurs twice: give one another id")
     }
     if let before, before.records == records { return before }
     try checkSizes(records)
@@ -117,7 +117,7 @@ extension PublicHead {
     if version < kept.version {
       throw SyncError(
         .catalogueOlder,
-        "version \(version) was offered, and version \(kept.version) is here: somebody gives out "
+        "version \(version) was offered, but version \(kept.version) is here: somebody publishes "
           + "an old copy")
     }
     if version > kept.version { return true }

@@ -95,7 +95,7 @@ package struct PublicQuery: Hashable, Sendable {
     }
     for condition in conditions {
       guard PublicName.isField(condition.field) else {
-        throw SyncError(.malformed, "\(condition.field) is no name of a field")
+        throw SyncError(.malformed, "\(condition.field) is not a field name")
       }
       switch condition.test {
       case .equals(.text(let text)) where text.utf8.count > PublicLimits.maximumFieldTextBytes:

@@ -81,7 +81,7 @@ package struct PublicRecord: Hashable, Sendable {
     }
     for field in sorted {
       guard PublicName.isField(field.name) else {
-        throw refuse("\(field.name) is no name of a field")
+        throw refuse("\(field.name) is not a field name")
       }
       if case .text(let text) = field.value, text.utf8.count > PublicLimits.maximumFieldTextBytes {
         throw refuse("\(field.name) has more than \(PublicLimits.maximumFieldTextBytes) bytes")

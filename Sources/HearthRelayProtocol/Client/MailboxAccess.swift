@@ -113,7 +113,7 @@ package struct MailboxAccess: Sendable, Equatable {
     _ access: RecoveryCapsuleAccess, mayCreate: Bool
   ) throws -> MailboxAccess {
     guard let mailbox = Identifier(bytes: access.locator) else {
-      throw SyncError(.corrupt, "the place of a recovery capsule has the wrong length")
+      throw SyncError(.corrupt, "the place of a recovery bundle has the wrong length")
     }
     return MailboxAccess(
       mailbox: mailbox,

@@ -163,7 +163,7 @@ extension RelayClientSession {
       return
     }
     guard let question = asked.removeValue(forKey: frame.request) else {
-      breakOff("it answers what was not asked", now: now)
+      breakOff("it answered a request that was not sent", now: now)
       return
     }
     switch question.purpose {
@@ -392,7 +392,7 @@ extension RelayClientSession {
     guard let task = tasks[ticket] else { return }
     guard case .fault(let fault) = reply else {
       guard task.question.accepts(reply) else {
-        breakOff("its answer does not fit the question", now: now)
+        breakOff("its answer does not fit the request", now: now)
         return
       }
       if case .rotated(let generation) = reply, var box = boxes[task.mailbox],
@@ -452,7 +452,7 @@ extension RelayClientSession {
     case .pushedPacked(let channel, let first, let items):
       guard let mailbox = mailbox(at: channel) else { return }
       guard let entries = entries(of: items, from: first, mailbox) else {
-        breakOff("a packed push fits nothing that it told before", now: now)
+        breakOff("a packed push does not fit what it sent before", now: now)
         return
       }
       take(entries, mailbox)
@@ -471,7 +471,7 @@ extension RelayClientSession {
       lost(
         [.malformed, .unsupportedVersion].contains(fault.code)
           ? .fault(fault) : .unreachable(fault.message), now: now)
-    default: breakOff("it pushes what is no push", now: now)
+    default: breakOff("it pushed something that is not a push", now: now)
     }
   }
 

@@ -264,7 +264,7 @@ package struct RelayClientSession: Sendable {
         take(try RelayFrame<RelayReply>(decoding: frame), now: now)
       }
     } catch {
-      breakOff("what it sends is no frame: \(error)", now: now)
+      breakOff("it sent an invalid frame: \(error)", now: now)
     }
     pump(now: now)
   }
@@ -330,7 +330,7 @@ package struct RelayClientSession: Sendable {
     if !isReady {
       for ticket in tasks.keys.sorted() where now >= tasks[ticket]?.deadline ?? .max {
         wasReached = false
-        finish(ticket, .failure(.unreachable("it was lost and did not come back in time")))
+        finish(ticket, .failure(.unreachable("the connection was lost and did not return in time")))
       }
     }
     pump(now: now)
@@ -342,7 +342,7 @@ package struct RelayClientSession: Sendable {
       // Half-open: the other side is gone without notice.
       Probe.connectionStale.hit()
       effects.append(.disconnect)
-      lost(.unreachable("it stopped to answer"), now: now)
+      lost(.unreachable("it stopped answering"), now: now)
       return
     }
     if let due = pingTime, now >= due { send(.ping, .ping, now: now) }

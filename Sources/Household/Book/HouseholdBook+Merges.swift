@@ -21,12 +21,12 @@ extension HouseholdBook {
     guard merges.one(other) != person else {
       throw HouseholdError(
         .badMerge,
-        "\(try name(of: other)) counts as \(try name(of: person)) already; undo that first")
+        "\(try name(of: other)) already counts as \(try name(of: person)); undo that first")
     }
     guard merges.one(person) == person else {
       throw HouseholdError(
         .badMerge,
-        "\(try name(of: person)) counts as \(try name(of: merges.one(person))) already; undo that "
+        "\(try name(of: person)) already counts as \(try name(of: merges.one(person))); undo that "
           + "first if it is wrong")
     }
     say(person, .id(other), &builder)
@@ -38,7 +38,7 @@ extension HouseholdBook {
   package func undoMerge(of person: PersonID, in builder: inout OperationBuilder) throws {
     guard merges.one(person) != person else {
       throw HouseholdError(
-        .badMerge, "\(try name(of: person)) is merged into nobody; there is nothing to undo")
+        .badMerge, "\(try name(of: person)) is not merged into anybody; there is nothing to undo")
     }
     say(person, .null, &builder)
   }

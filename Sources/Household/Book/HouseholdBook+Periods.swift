@@ -54,7 +54,7 @@ extension HouseholdBook {
     let days = Int(first.dayNumber)...Int(last.dayNumber)
     guard try days.contains(where: { try closed.close(kind, on: $0) == nil }) else {
       throw HouseholdError(
-        .badPeriod, "the \(kind.rawValue) from \(first) to \(last) is closed already")
+        .badPeriod, "the \(kind.rawValue) from \(first) to \(last) is already closed")
     }
     _ = builder.event(
       HouseholdSchema.close,

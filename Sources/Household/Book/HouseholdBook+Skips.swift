@@ -53,10 +53,10 @@ extension HouseholdBook {
     }
     guard try source.retractions(of: event).isEmpty else {
       throw HouseholdError(
-        .alreadyUndone, "the skip \(event.hex) is undone already; nothing to do")
+        .alreadyUndone, "the skip \(event.hex) is already undone; nothing to do")
     }
     guard try isOf(person, state) else {
-      throw HouseholdError(.notYours, "the skip \(event.hex) is somebody else's; ask them")
+      throw HouseholdError(.notYours, "the skip \(event.hex) belongs to somebody else; ask them")
     }
     _ = builder.event(
       HouseholdSchema.retraction,

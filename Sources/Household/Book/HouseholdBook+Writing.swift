@@ -143,7 +143,7 @@ extension HouseholdBook {
     else { return }
     throw HouseholdError(
       .doneThatDay,
-      "\(quoted(schedule.facts.title)) was done on \(day) already, and is next due on \(due); say "
+      "\(quoted(schedule.facts.title)) was already done on \(day), and is next due on \(due); say "
         + "that it was early if it was really done once more")
   }
 
@@ -159,7 +159,7 @@ extension HouseholdBook {
     let first = before?.adding(days: -1) ?? occurrence.date
     throw HouseholdError(
       .tooEarly,
-      "\(quoted(facts.title)) of \(occurrence.date) comes too far ahead to be done on \(day)"
+      "\(quoted(facts.title)) of \(occurrence.date) is too far ahead to be done on \(day)"
         + (before.map { ": that of \($0) comes before it" } ?? "") + "; enter it from \(first) on")
   }
 
@@ -193,7 +193,7 @@ extension HouseholdBook {
     }
     guard row.kind != .undone else {
       throw HouseholdError(
-        .alreadyUndone, "\(quoted(row.title)) of \(row.day) is undone already; nothing to do")
+        .alreadyUndone, "\(quoted(row.title)) of \(row.day) is already undone; nothing to do")
     }
     let isOwn = [row.person, row.recordedBy].contains(merges.one(person))
     guard isAdministrator || isOwn else {
@@ -366,7 +366,7 @@ extension HouseholdBook {
       guard settings.duplicate == .each, isFree ?? false else {
         throw HouseholdError(
           .alreadyDone,
-          "\(quoted(facts.title)) was done on \(day) already; undo that first if it "
+          "\(quoted(facts.title)) was already done on \(day); undo that first if it "
             + "is wrong")
       }
       return

@@ -65,7 +65,7 @@ extension ChallengeBook {
     case .skipped:
       throw HouseholdError(
         .alreadySkipped,
-        "\(quoted(challenge.card.title)) is skipped already; pick another, or undo that")
+        "\(quoted(challenge.card.title)) is already skipped; pick another, or undo that")
     case .pending: break
     }
     record(
@@ -103,7 +103,7 @@ extension ChallengeBook {
   private func alreadyDone(_ card: ChallengeCard) -> HouseholdError {
     HouseholdError(
       .alreadyDone,
-      "\(quoted(card.title)) is done already; undo that first if it is wrong, or pick "
+      "\(quoted(card.title)) is already done; undo that first if it is wrong, or pick "
         + "another if you want one more")
   }
 

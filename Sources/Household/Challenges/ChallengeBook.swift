@@ -202,7 +202,7 @@ struct ChallengePlace {
     else {
       throw HouseholdError(
         .badCursor,
-        "\(quoted(cursor)) is not a place in the history; start again without a cursor")
+        "\(quoted(cursor)) is not a position in the history; start again without a cursor")
     }
     return (ChallengePlace(day: day, at: at, attempt: attempt), passed)
   }

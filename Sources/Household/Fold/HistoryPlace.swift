@@ -35,7 +35,7 @@ struct HistoryPlace {
     else {
       throw HouseholdError(
         .badCursor,
-        "\(quoted(cursor)) is not a place in the history; start again without a cursor")
+        "\(quoted(cursor)) is not a position in the history; start again without a cursor")
     }
     return (HistoryPlace(day: day, time: time, event: event), passed)
   }

@@ -139,7 +139,7 @@ struct RecurReading {
       default: 28
       }
     guard day > shortest else { return }
-    notes.append("months without a day \(day) are not skipped: their last day is taken")
+    notes.append("months without a day \(day) are not skipped: their last day is used")
   }
 
   private func unsupported(_ what: String) -> HouseholdError {
