@@ -118,7 +118,7 @@ extension InvitationCapsule {
   init(decoding body: [UInt8]) throws {
     var reader = ByteReader(body)
     let limit = ControlOperation.maximumNameBytes
-    guard try reader.byte("capsule version") == InvitationCapsule.version else {
+    guard try reader.byte("bundle version") == InvitationCapsule.version else {
       throw SyncError(
         .malformed, "this invitation was made by a newer version of this program: update it")
     }

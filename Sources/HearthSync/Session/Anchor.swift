@@ -65,7 +65,7 @@ package struct Anchor: Equatable, Sendable {
   /// - Throws: `CodecError` if the bytes are not one, `SyncError` if they are of a newer program.
   init(decoding bytes: [UInt8]) throws {
     var reader = ByteReader(bytes)
-    guard try reader.byte("anchor version") == Anchor.version else {
+    guard try reader.byte("rollback guard version") == Anchor.version else {
       throw SyncError(.malformed, "a newer version wrote the rollback guard: update this program")
     }
     generation = try reader.fixed64("generation")
