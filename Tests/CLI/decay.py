@@ -74,7 +74,7 @@ def a_newcomer_is_told(shelf):
         shelf.says("ada", ["doctor"], "%d files in" % len(whole), "hearth sync --check",
                    status=PARTIAL)
         check(shelf.files() != whole, "looking put the files right that are %s" % way)
-        shelf.says("ada", ["sync", "--check"], "put %d damaged files right" % len(whole))
+        shelf.says("ada", ["sync", "--check"], "repaired %d damaged files" % len(whole))
         check(shelf.files() == whole, "files that were %s are not as they were" % way)
     shelf.says("ada", ["doctor"], "all is well")
     shelf.says("ben", ["join", link], "joined Home as member")
@@ -128,7 +128,7 @@ def strange_files(shelf):
     os.remove(third)
     os.mkfifo(third)
     shelf.says("ada", ["doctor"], "3 files in", "is a folder, link, pipe or device", status=PARTIAL)
-    shelf.says("ada", ["sync", "--check"], "put 3 damaged files right", "put right: z/",
+    shelf.says("ada", ["sync", "--check"], "repaired 3 damaged files", "repaired: z/",
                os.path.basename(second))
     check(shelf.files() == whole, "what stood in the place of files is there still")
     shelf.says("ada", ["doctor"], "all is well")
@@ -183,7 +183,7 @@ def an_invitation(shelf):
             check(word in said.stderr, "%s: no %r: %s" % (way, word, said.stderr))
         for word in ("malformed", "authentic", "offset", "bytes long"):
             check(word not in said.stderr.lower(), "%s: raw %r: %s" % (way, word, said.stderr))
-        shelf.says("ada", ["sync", "--check"], "put 1 damaged file right",
+        shelf.says("ada", ["sync", "--check"], "repaired 1 damaged file",
                    "an invitation bundle", "was damaged")
         with open(place, "rb") as file:
             check(file.read() == whole, "the invitation is not back after it was " + way)
@@ -225,8 +225,8 @@ def the_words_capsule(shelf):
         shelf.says("tablet", ["doctor"], "your recovery bundle is damaged",
                    "hearth sync", status=PARTIAL)
         shelf.says("tablet", ["words", "check"], "right", "is damaged", status=PARTIAL, piped=words)
-        shelf.says("tablet", ["sync", "--check"], "put 1 damaged file right",
-                   "put right: your recovery bundle, which was damaged")
+        shelf.says("tablet", ["sync", "--check"], "repaired 1 damaged file",
+                   "repaired: your recovery bundle, which was damaged")
         shelf.says("tablet", ["doctor"], "all is well")
     os.remove(place)
     shelf.says("tablet", ["doctor"], "is missing", status=PARTIAL)

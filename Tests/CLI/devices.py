@@ -42,7 +42,7 @@ def beginning(family):
     family.set("laptop", "list-order", "due")
     family.says("laptop", ["household", "create", "Home", "--time-zone", "UTC"])
     family.says("laptop", ["transport", "add", family.kind, family.place], "transport 1")
-    family.says("laptop", ["status"], "private:   on this device alone")
+    family.says("laptop", ["status"], "private:   only on this device")
     link = family.link("laptop", "invite")
     family.init("ben", "Ben", "tablet")
     family.set("ben", "page-size", "3")
@@ -146,8 +146,8 @@ def approved(family):
     family.says("laptop", ["approve", "Ben", "--number", number], "further device of Ben's")
     family.says("watch", ["sync"], "joined Home as member: Anna approved")
     check(family.get("watch", "page-size") != "3", "Anna let somebody into Ben's private database")
-    family.says("ben", ["sync"], "watch asks for your private database: `hearth approve`")
-    family.says("ben", ["status"], "watch asks for it: `hearth approve`")
+    family.says("ben", ["sync"], "watch requests your private database: `hearth approve`")
+    family.says("ben", ["status"], "watch requests it: `hearth approve`")
     family.says("ben", ["device"], "no", "hearth device add")
     family.says("ben", ["approve"], "Ben with watch", "to your private database", number)
     family.says(
@@ -179,7 +179,7 @@ def not_at_hand(family):
     for name in family.own:
         shutil.move(os.path.join(zones, name), os.path.join(hidden, name))
     family.says("old", ["join", link], "joined Home as owner", "is not here yet")
-    family.says("old", ["status"], "private:   on this device alone", "is not here yet")
+    family.says("old", ["status"], "private:   only on this device", "is not here yet")
     family.says("old", ["sync"], "is not here yet")
     shutil.copytree(hidden, zones, dirs_exist_ok=True)
     family.sync("old")

@@ -119,7 +119,7 @@ def approved_invitation(family):
     family.says("cleo", ["status"], "waiting:", number)
     for words in (["list"], ["add", "Too early"]):
         family.says(
-            "cleo", words, "Home was asked and has not approved yet", "hearth sync", number,
+            "cleo", words, "Home has not approved this device yet", "hearth sync", number,
             status=FAILED)
     family.says("cleo", ["sync"], "has not approved yet", number)
     family.says("ada", ["status"], "Cleo asked to join", "hearth approve")
@@ -148,8 +148,8 @@ def approved_invitation(family):
     invitation = family.json("ada", "approve")["requests"][0]["invitation"]
     family.says("ada", ["approve"], "with invitation " + invitation[:8], "hearth invite revoke")
     family.says("ada", ["invite", "revoke", invitation[:8]], "revoked")
-    family.says("late", ["sync"], "was closed, as Ada told", "ask for a new one")
-    family.says("late", ["list"], "was closed, as Ada told", status=FAILED)
+    family.says("late", ["sync"], "Ada reported that", "was closed: ask for another")
+    family.says("late", ["list"], "Ada reported that", status=FAILED)
     family.says(
         "ada", ["approve", "Late"], "Late asks with invitation " + invitation[:8], "ended",
         status=NOT_ALLOWED)
@@ -236,7 +236,7 @@ def unsynced_work(family):
     family.sync("ada")
     # Eli's phone learns of it in the very round in which it would have given its work.
     family.says("eli", ["sync"], "you were removed from Home by Ada", "2 changes that you made",
-                "an owner or admin can take them over with `hearth quarantine adopt`")
+                "an owner or admin can adopt them with `hearth quarantine adopt`")
     family.says("eli", ["status"], "2 changes that you made", "nothing unsynced")
     family.sync("ada", "cleo", "ben")
     for home in ("ada", "cleo"):
@@ -267,7 +267,7 @@ def lost_phone(family):
     family.sync("phone", "cleo")
     family.lacks("ada", ["device", "revoke", "Dora's laptop"], "did you mean")
     family.says(
-        "ada", ["device", "revoke", "Dora's laptop"], "no device", "known after `hearth sync`",
+        "ada", ["device", "revoke", "Dora's laptop"], "no device", "`hearth sync` brings one",
         status=FAILED)
     family.says(
         "ada", ["device", "revoke", "Ben's phome"], "did you mean \"Ben's phone\"", status=FAILED)

@@ -360,13 +360,13 @@ def censor(path, tags, after):
     return taken
 
 
-WITHHELD = "lags or keeps"
+WITHHELD = "lags or withholds"
 
 
 def names_the_withheld(family):
     """Cleo is told who is kept from her, how much of it, and who has it; Ben's name comes from the
     log of the household, Ada's word from her change that waits for it."""
-    told = "1 change of ben (Ben) that ada has seen is not here: the relay lags or keeps it back"
+    told = "1 change of ben (Ben) that ada has seen is missing here: the relay lags or withholds it"
     for command in ("status", "log"):
         said = family.says("cleo", [command])
         check(said.count(told) == 1, "%s does not name who is withheld: %s" % (command, said))

@@ -233,10 +233,10 @@ def lost_work(home):
     home.says("ben", ["member", "remove", "Ida"])
     # The folder still takes it with the sync that brings the news.
     home.says("ida", ["sync"], "removed from Home by Ben", "1 change that you made",
-              "an owner or admin can take it over", "hearth quarantine")
+              "an owner or admin can adopt it", "hearth quarantine")
     home.says("ida", ["status"], "you are no member",
-              "1 change that you made and the others had not received counts for nothing",
-              "an owner or admin can take it over")
+              "1 change that you made and the others had not received has no effect",
+              "an owner or admin can adopt it")
     standing = json.loads(home.run("ida", "status", "--json").stdout)["households"][0]["standing"]
     check((standing["ownQuarantined"], standing["onlyHere"]) == (1, 0), "standing: %r" % standing)
     home.sync("ben")

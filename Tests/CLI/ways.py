@@ -70,16 +70,16 @@ def beginning(ways):
     ways.says("anna", ["add", "Plants", "--household", "Flat"])
     ways.says("anna", ["doctor"], "there is no way to others", "shared Flat", status=PARTIAL)
     ways.says("anna", [*add, "folder", ways.folder, "--only", "Home"], "for Home",
-              "warning: Flat is carried by none of your transports now", "carry 1 --also Flat",
-              "warning: your private database is carried by none of your transports now")
-    ways.says("anna", ["sync"], "warning: Flat is carried by none of your transports, and has changes")
-    ways.says("anna", ["doctor"], "Flat is carried by none of your transports", "carry 1 --also Flat",
+              "warning: none of your transports carries Flat now", "carry 1 --also Flat",
+              "warning: none of your transports carries your private database now")
+    ways.says("anna", ["sync"], "warning: none of your transports carries Flat, which has changes")
+    ways.says("anna", ["doctor"], "none of your transports carries Flat", "carry 1 --also Flat",
               status=PARTIAL)
     # Naming the place once more lets it carry more.
     ways.says("anna", [*add, "folder", ways.folder, "--household", "Garden"], "for Garden, Home")
     ways.says("anna", ["invite", "--household", "Flat"], "Flat is carried by none of your transports",
               "--also Flat", status=3)
-    ways.says("anna", ["status"], "it is carried by none of your transports")
+    ways.says("anna", ["status"], "none of your transports carries it")
     ways.says("anna", [*add, "relay", ways.relay.address, "--only", "flat", "--only", "Garden"],
               "for Flat, Garden")
     ways.says("anna", ["transport", "list"], "CARRIES", "Garden, Home", "Flat, Garden")
@@ -124,10 +124,10 @@ def others(ways):
     ways.says("dora", ["join", garden, "--folder", ways.folder], "joined Garden")
     ways.says("dora", ["household", "create", "Den", "--time-zone", "UTC"])
     ways.says("dora", ["transport", "carry", "1", "--only", "Garden"], "carries Garden",
-              "Den is carried by none of your transports now")
+              "none of your transports carries Den now")
     os.mkdir(ways.path("den"))
     ways.says("dora", ["transport", "add", "folder", ways.path("den"), "--only", "Den"], "for Den")
-    ways.says("dora", ["transport", "remove", "2"], "Den is carried by none of your transports now")
+    ways.says("dora", ["transport", "remove", "2"], "none of your transports carries Den now")
     ways.sync("anna", "ben", "cara", "dora", "anna")
     check(not ways.in_relay() & ways.of_home, "Home came to lie at the relay")
     check(len(ways.in_folder()) == 4, "the folder has %r" % ways.in_folder())
@@ -239,12 +239,12 @@ def recovery(ways):
     ways.sync("anna")
     ways.says("anna", ["words", "check"], "right", piped=words)
     ways.says("anna", ["transport", "carry", "2", "--only", "Flat"],
-              "your private database is carried by none of your transports now")
-    ways.says("anna", ["words", "check"], "right", "do NOT bring back your private database",
+              "none of your transports carries your private database now")
+    ways.says("anna", ["words", "check"], "right", "do NOT restore your private database",
               status=PARTIAL, piped=words)
     lost = ways.json("anna", "words", "check", status=PARTIAL, piped=words)["notBroughtBack"]
     check(lost == ["private"], "not brought back: %r" % lost)
-    ways.says("anna", ["doctor"], "your private database is carried by none of your transports",
+    ways.says("anna", ["doctor"], "none of your transports carries your private database",
               status=PARTIAL)
     ways.says("anna", ["transport", "carry", "2", "--only", "Flat", "--only", "Garden",
                        "--private"], "carries Flat, Garden, private")

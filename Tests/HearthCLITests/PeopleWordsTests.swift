@@ -25,7 +25,7 @@ struct PeopleWordsTests {
   func waiting() throws {
     let open = PendingJoinText(try pending(expires: expiry), now: expiry)
     #expect(!open.isOver)
-    #expect(open.words.contains("has not approved yet; the invitation is good until"))
+    #expect(open.words.contains("has not approved this device yet; the invitation expires on"))
     let over = PendingJoinText(try pending(expires: expiry), now: expiry + 1)
     #expect(over.isOver)
     #expect(over.words.contains("ended on 2026-09-21"))
@@ -37,10 +37,10 @@ struct PeopleWordsTests {
   func unknownExpiry() throws {
     let waiting = PendingJoinText(try pending(expires: nil), now: .max)
     #expect(!waiting.isOver)
-    #expect(waiting.words == "Home was asked and has not approved yet")
+    #expect(waiting.words == "Home has not approved this device yet")
     let closed = PendingJoinText(try pending(closedBy: "Cleo", expires: nil), now: 0)
     #expect(closed.isOver)
-    #expect(closed.words.contains("was closed, as Cleo told"))
+    #expect(closed.words.contains("Cleo reported that the invitation to Home was closed"))
   }
 
   @Test("The way back names every transport whole, and a relay's address is to be written down")

@@ -13,10 +13,10 @@ package struct CommonOptions: ParsableArguments {
   @Flag(name: .long, help: "Print one JSON document with `schema: 1`.")
   var json = false
 
-  @Option(name: .long, help: "A file that holds the passphrase of the node's key.")
+  @Option(name: .long, help: "A file that contains the passphrase of the node's key.")
   var passphraseFile: String?
 
-  @Option(name: .long, help: "The household, where this node is in several.")
+  @Option(name: .long, help: "The household, if this node is in several.")
   var household: String?
 
   @Option(name: .long, help: "When to colour: auto, always or never.")
@@ -78,7 +78,7 @@ package struct CommonOptions: ParsableArguments {
     guard SecretInput.isTerminal else { return typed }
     guard try SecretInput.line(asking: "the same once more:") == typed else {
       throw CommandFailure(
-        .usage, "the two passphrases differ", hint: "nothing was made: try again")
+        .usage, "the two passphrases differ", hint: "nothing was created: try again")
     }
     return typed
   }

@@ -44,14 +44,14 @@ struct HouseholdContext {
     guard let last = asked.last else {
       return CommandFailure(
         .failed, "this node is in no household yet",
-        hint: "make one with `hearth household create NAME`, or join one with `hearth join -`")
+        hint: "create one with `hearth household create NAME`, or join one with `hearth join -`")
     }
     let pending = PendingJoinText(last)
     return CommandFailure(
       .failed, "this node is in no household yet: \(pending.words)",
       hint: pending.isOver
         ? "`hearth join -` with a new link"
-        : "`hearth sync` looks whether it has; the number to compare is \(pending.number)")
+        : "`hearth sync` checks whether it has; the number to compare is \(pending.number)")
   }
 
   /// Returns the present day and minute in the household's time zone.

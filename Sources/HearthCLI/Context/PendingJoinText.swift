@@ -44,14 +44,14 @@ struct PendingJoinText: Encodable {
     let inviter = Style.safe(self.inviter)
     if let teller = closedBy {
       return
-        "the invitation to \(name) was closed, as \(Style.safe(teller)) told: ask for a new one"
+        "\(Style.safe(teller)) reported that the invitation to \(name) was closed: ask for another"
     }
     if isOver, let expires {
-      return "the invitation to \(name) ended on \(expires), and nobody has approved that this "
-        + "device knows of: ask \(inviter) for a new one"
+      return "the invitation to \(name) ended on \(expires), and this device has received no "
+        + "approval: ask \(inviter) for a new one"
     }
-    return "\(name) was asked and has not approved yet"
-      + (expires.map { "; the invitation is good until \($0)" } ?? "")
+    return "\(name) has not approved this device yet"
+      + (expires.map { "; the invitation expires on \($0)" } ?? "")
   }
 
   /// The state of the request and the next step, for `hearth status`.
@@ -60,7 +60,7 @@ struct PendingJoinText: Encodable {
     if database == DatabaseKind.personal.name {
       return [
         closedBy == nil
-          ? "private:   waits until another device of \(inviter) lets this one in: "
+          ? "private:   waits until another device of \(inviter) approves this one: "
             + "`hearth approve` there, then `hearth sync` here; the number is \(number)"
           : Style.yellow(
             "private:   not shared with this device: the invitation was closed; "
@@ -70,8 +70,8 @@ struct PendingJoinText: Encodable {
     if let teller = closedBy {
       return [
         Style.yellow(
-          "waiting:   the invitation to \(Style.safe(household)) was closed, as "
-            + "\(Style.safe(teller)) told: nobody will answer"),
+          "waiting:   \(Style.safe(teller)) reported that the invitation to "
+            + "\(Style.safe(household)) was closed: nobody will answer"),
         "           ask \(inviter) for a new one, and `hearth join -` with it",
       ]
     }
@@ -82,10 +82,10 @@ struct PendingJoinText: Encodable {
       ]
     }
     return [
-      "waiting:   \(Style.bold(Style.safe(household))) was asked on \(asked) "
-        + "and has not approved yet"
-        + (expires.map { "; the invitation is good until \($0)" } ?? ""),
+      "waiting:   you asked \(Style.bold(Style.safe(household))) on \(asked), and it "
+        + "has not approved yet"
+        + (expires.map { "; the invitation expires on \($0)" } ?? ""),
       "           tell \(inviter) this number: \(number); then `hearth sync`",
-    ] + [unproven].compactMap { $0 }.map { "           not believed: \(Style.safe($0))" }
+    ] + [unproven].compactMap { $0 }.map { "           answer rejected: \(Style.safe($0))" }
   }
 }

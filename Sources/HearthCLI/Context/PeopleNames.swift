@@ -50,7 +50,7 @@ struct PeopleNames: Sendable {
       if let person = present(choice) { return person }
       throw CommandFailure(
         .failed, "\(Style.safe(choice.name)) does not belong to this household any more",
-        hint: "`hearth audit` tells when that ended; `hearth invite` lets somebody join again")
+        hint: "`hearth audit` shows when that ended; `hearth invite` lets somebody join again")
     case .several(let found): throw PersonChoice.several(text, found)
     case .none(let nearest):
       throw CommandFailure(
@@ -94,7 +94,7 @@ struct PeopleNames: Sendable {
         hint: "write the person's name too, or the id")
     case .none(let nearest):
       let suggested = isForGood ? nearest.filter { isOfPerson(named: text, $0) } : nearest
-      let remark = "one that joined just now is known after `hearth sync`"
+      let remark = "`hearth sync` brings one that has just joined"
       throw CommandFailure(
         .failed, "there is no device \(ShownText.quoted(text)) in this household",
         hint: suggested.isEmpty

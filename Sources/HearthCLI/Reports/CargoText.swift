@@ -7,10 +7,10 @@ import HearthSync
 /// The scope of a transport, as options.
 struct CargoOptions: ParsableArguments {
   @Option(
-    name: .long, help: "A household that goes over it; repeat it for more. Others do not.")
+    name: .long, help: "A household that it carries, and no other; repeatable.")
   var only: [String] = []
 
-  @Flag(name: .customLong("private"), help: "Let your private database go over it.")
+  @Flag(name: .customLong("private"), help: "Let it carry your private database.")
   var privateDatabase = false
 
   /// Returns the given scope; nil if none was given, which means everything.

@@ -21,8 +21,8 @@ enum ClockText {
     let name = "\(Style.safe(finding.deviceName)) (\(ShortID.text(finding.device)))"
     let span = Words.span(milliseconds: finding.milliseconds)
     return switch finding.kind {
-    case .ahead: "the last change of \(name) lies \(span) ahead of this device's clock"
-    case .behind: "the last change of \(name) lies \(span) before what that device had seen"
+    case .ahead: "the last change of \(name) is dated \(span) ahead of this device's clock"
+    case .behind: "the last change of \(name) is dated \(span) before what that device had seen"
     }
   }
 }

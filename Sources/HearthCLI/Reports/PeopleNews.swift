@@ -76,7 +76,7 @@ struct PeopleNews: Sendable {
     var remarks: [String] = []
     for pending in try await node.pendingJoins() {
       if let unproven = pending.unproven {
-        remarks.append("not believed: \(Style.safe(unproven))")
+        remarks.append("answer rejected: \(Style.safe(unproven))")
       }
       guard pending.isPrivate != true else { continue }
       let standing = PendingJoinText(pending)
@@ -85,7 +85,7 @@ struct PeopleNews: Sendable {
           ? standing.words
           : "waiting: \(Style.safe(pending.groupName)) has not approved yet; the number to compare "
             + "is \(pending.number)"
-            + (standing.expires.map { "; the invitation is good until \($0)" } ?? ""))
+            + (standing.expires.map { "; the invitation expires on \($0)" } ?? ""))
     }
     return remarks
   }
@@ -141,7 +141,7 @@ struct PeopleNews: Sendable {
       .map { Style.safe($0.personName) }
     guard !names.isEmpty else { return nil }
     return "\(names.joined(separator: ", ")) joined \(Style.safe(zone.name)) with a link that was "
-      + "no longer valid, and waits: `hearth approve`"
+      + "no longer valid, and needs approval: `hearth approve`"
   }
 
   /// Adds a newcomer, or a reader with a new role, to the people who do chores.

@@ -64,11 +64,11 @@ enum PrivateText {
         "private:   \(Words.count(document.devices, "device")), "
           + "\(Words.count(Int(clamping: document.changes), "change")), \(own)")
     } else {
-      lines.append("private:   on this device alone")
+      lines.append("private:   only on this device")
     }
     if !document.requests.isEmpty {
       let names = document.requests.map { Style.safe($0) }.joined(separator: ", ")
-      lines.append(Style.yellow("           \(names) asks for it: `hearth approve`"))
+      lines.append(Style.yellow("           \(names) requests it: `hearth approve`"))
     }
     let waiting = document.ended == nil ? document.waiting : [:]
     for (reason, count) in waiting.sorted(by: { $0.key < $1.key }) {
@@ -108,7 +108,7 @@ enum PrivateText {
     let names = try await requests(to: node).map { Style.safe($0.request.deviceName) }
     if !names.isEmpty {
       remarks.append(
-        "\(names.joined(separator: ", ")) asks for your private database: `hearth approve`")
+        "\(names.joined(separator: ", ")) requests your private database: `hearth approve`")
     }
     return remarks
   }
@@ -139,8 +139,8 @@ enum PrivateText {
     /// The remedy for devices that do not.
     func hint(for devices: [Membership.Device]) -> String? {
       guard devices.contains(where: { has($0) == false }) else { return nil }
-      return "a device without your private database gets it by `hearth device add` on one that "
-        + "has it, then `hearth join -` with that link there"
+      return "to share your private database with a device that lacks it: `hearth device add` on "
+        + "one that has it, then `hearth join -` with that link on the other"
     }
   }
 }

@@ -141,7 +141,7 @@ enum StandingText {
       lines.append(
         Style.yellow(
           "\(Style.safe(document.waiting.joined(separator: ", "))) joined with a link that was no "
-            + "longer valid, and waits: `hearth approve`"))
+            + "longer valid, and needs approval: `hearth approve`"))
     }
     if let name = document.offeredBy {
       lines.append(
@@ -150,8 +150,8 @@ enum StandingText {
     if document.unopenedKeys > 0 {
       lines.append(
         Style.red(
-          "\(Words.count(document.unopenedKeys, "key")) cannot be opened: another device hands "
-            + "them over again when it syncs; then run `hearth sync` here"))
+          "\(Words.count(document.unopenedKeys, "key")) cannot be opened: another device sends "
+            + "them again when it syncs; then run `hearth sync` here"))
     }
     if document.awaitsSnapshot, document.ended == nil {
       lines.append(Style.yellow(awaited(from: document.awaitedFrom ?? [])))
@@ -163,7 +163,7 @@ enum StandingText {
       let names = document.differingDevices.map { Style.safe($0) }.joined(separator: ", ")
       lines.append(
         Style.red(
-          "other records from the same changes on \(names): compare with `hearth digest`, and run "
+          "the same changes give other records on \(names): compare with `hearth digest`, and run "
             + "`hearth verify` there and here"))
     }
     lines += withoutEffect(document)
@@ -178,9 +178,9 @@ enum StandingText {
     if own > 0 {
       lines.append(
         Style.yellow(
-          "\(Words.count(own, "change")) of yours \(own == 1 ? "holds" : "hold") more than your "
-            + "role allows and \(own == 1 ? "counts" : "count") for nothing: an owner or admin "
-            + "can take \(own == 1 ? "it" : "them") over with `hearth quarantine`"))
+          "\(Words.count(own, "change")) of yours \(own == 1 ? "exceeds" : "exceed") your role "
+            + "and \(own == 1 ? "has" : "have") no effect: an owner or admin can adopt "
+            + "\(own == 1 ? "it" : "them") with `hearth quarantine`"))
     }
     let removed = document.quarantined - document.beyondRole - document.beyondLimit
     if removed > 0, document.ended == nil {
@@ -216,31 +216,31 @@ enum StandingText {
   /// same.
   static func remedyOfLacking(from names: [String]) -> String {
     let one = names.isEmpty ? "" : "\(RoleGate.either(names.map(Style.safe))), or "
-    return "waiting for a snapshot from \(one)one that a second person attests; once they have "
+    return "waiting for a snapshot from \(one)one that a second person attests; when they have "
       + "synced, run `hearth sync` here"
   }
 
   /// The statement that the snapshot from which this device began is contradicted.
   static func refuted(_ maker: String, by others: [String]) -> String {
-    "this device began from a snapshot by \(Style.safe(maker)), and "
+    "this device started from a snapshot by \(Style.safe(maker)), but "
       + "\(Style.safe(others.joined(separator: " and "))) attested something else: ask both, "
-      + "compare with `hearth digest`, and join anew with a link from the one you believe"
+      + "compare with `hearth digest`, and join again with a link from the one you trust"
   }
 
   /// The changes that a removed member wrote here in vain, and their location.
   static func lost(_ document: Document) -> String {
     let own = document.ownQuarantined
-    let (verb, them) = own == 1 ? ("counts", "it") : ("count", "them")
+    let (verb, them) = own == 1 ? ("has", "it") : ("have", "them")
     let place =
       switch min(document.onlyHere, own) {
-      case 0: "an owner or admin can take \(them) over with `hearth quarantine adopt`"
-      case own: "this device alone has \(them): `hearth quarantine`"
+      case 0: "an owner or admin can adopt \(them) with `hearth quarantine adopt`"
+      case own: "only this device has \(them): `hearth quarantine`"
       case let some:
-        "\(some) of them \(some == 1 ? "is" : "are") on this device alone: `hearth quarantine`"
+        "\(some) of them \(some == 1 ? "is" : "are") only on this device: `hearth quarantine`"
       }
     return
-      "\(Words.count(own, "change")) that you made and the others had not received \(verb) for "
-      + "nothing; \(place)"
+      "\(Words.count(own, "change")) that you made and the others had not received \(verb) no "
+      + "effect; \(place)"
   }
 
   /// - Parameter kinds: the kinds of this node's transports.
@@ -251,15 +251,15 @@ enum StandingText {
     let owner = device.contains(person) ? device : "\(device) (\(person))"
     let (them, be) = isOne ? ("it", "is") : ("them", "are")
     return "\(Words.count(Int(clamping: withheld.changes), "change")) of \(owner) that "
-      + "\(Style.safe(withheld.witness)) has seen \(be) not here: \(ways(kinds)) \(them) back"
+      + "\(Style.safe(withheld.witness)) has seen \(be) missing here: \(ways(kinds)) \(them)"
   }
 
   /// The transports that may withhold changes, with the verb.
   private static func ways(_ kinds: [String]) -> String {
     switch (kinds.contains("folder"), kinds.contains("relay")) {
-    case (true, true): "a folder or relay lags or keeps"
-    case (false, true): kinds.count > 1 ? "a relay lags or keeps" : "the relay lags or keeps"
-    default: kinds.count > 1 ? "a folder lags or keeps" : "the folder lags or keeps"
+    case (true, true): "a folder or relay lags or withholds"
+    case (false, true): "\(kinds.count > 1 ? "a" : "the") relay lags or withholds"
+    default: "\(kinds.count > 1 ? "a" : "the") folder lags or withholds"
     }
   }
 

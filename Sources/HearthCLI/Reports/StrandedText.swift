@@ -46,16 +46,16 @@ enum StrandedText {
     let (transports, zones) = (try await node.transports(), await node.dataZones())
     guard !transports.isEmpty else {
       return zones.contains { $0.database == .shared }
-        ? ["hearth: warning: there is no way any more: nothing goes to others or comes from them"]
+        ? ["hearth: warning: no transport is left: this device cannot sync with others"]
         : []
     }
     let stranded = try await node.stranded(withUnshared: true)
       .map { Item($0, transports, among: zones) }
     return stranded.map {
-      "hearth: warning: \($0.name) is carried by none of your transports now: "
+      "hearth: warning: none of your transports carries \($0.name) now: "
         + ($0.zone.database == .shared
-          ? "nobody else gets what is new in it, and recovery words do not bring it back"
-          : "no other device of yours gets it, and recovery words do not bring it back")
+          ? "nobody else receives its new changes, and recovery words cannot restore it"
+          : "no other device of yours receives it, and recovery words cannot restore it")
         + "; \($0.remedy)"
     }
   }
@@ -63,7 +63,7 @@ enum StrandedText {
   /// Returns the zones that recovery words cannot restore, because no transport has any of them.
   static func beyondWords(on node: Node) async throws -> [String] {
     try await items(on: node).map {
-      "the words do NOT bring back \($0.name): it is carried by none of your transports; "
+      "the words do NOT restore \($0.name): none of your transports carries it; "
         + "\($0.remedy), then `hearth sync`"
     }
   }
@@ -76,7 +76,7 @@ enum StrandedText {
     return stranded.filter { item in
       statuses.contains { $0.zone.group == item.zone.group && $0.unsynced > 0 }
     }.map {
-      "hearth: warning: \($0.name) is carried by none of your transports, and has changes that "
+      "hearth: warning: none of your transports carries \($0.name), which has changes that "
         + "nobody else has: \($0.remedy)"
     }
   }

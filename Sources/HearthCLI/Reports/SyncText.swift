@@ -75,7 +75,7 @@ enum SyncText {
   /// One transport in one line.
   static func line(_ report: TransportReport) -> String {
     guard !report.isRefusedWhole else {
-      return "\(report.setting): refuses this device, nothing was given or taken"
+      return "\(report.setting): refuses this device, nothing was published or received"
     }
     var parts = [
       report.received == 0 ? "nothing new" : "received \(Words.count(report.received, "change"))",
@@ -84,7 +84,7 @@ enum SyncText {
         : "published \(Words.count(report.published, "segment")) (\(report.publishedBytes) bytes)",
     ]
     if report.restored > 0 {
-      parts.append("put \(Words.count(report.restored, "damaged file")) right")
+      parts.append("repaired \(Words.count(report.restored, "damaged file"))")
     }
     if report.waiting > 0 {
       parts.append("\(Words.count(report.waiting, "segment")) waiting for others")
@@ -100,7 +100,7 @@ enum SyncText {
   static func mended(_ report: TransportReport) -> [String] {
     let named = report.mended.prefix(namedCount)
     let rest = report.restored - named.count
-    return named.map { "  put right: \(Style.safe($0))" }
+    return named.map { "  repaired: \(Style.safe($0))" }
       + (rest > 0 ? ["  and \(rest) more"] : [])
   }
 
@@ -138,7 +138,7 @@ enum SyncText {
       }
       if told.count > namedCount {
         Output.note(
-          "hearth: warning: \(told.count - namedCount) more of the same kinds; `--json` names them")
+          "hearth: warning: \(told.count - namedCount) more of the same kinds; `--json` lists them")
       }
     }
   }
