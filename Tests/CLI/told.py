@@ -263,8 +263,8 @@ def withheld(home):
     for name in hidden:
         os.remove(os.path.join(home.path("island"), name))
     home.says("hal", ["sync"], "waiting for others")
-    home.says("hal", ["doctor"], "withheld: ", "1 change of phone (Ida)", "has seen is not here",
-              "remedy: sync once more", status=PARTIAL)
+    home.says("hal", ["doctor"], "withheld: ", "1 change of phone (Ida)", "has seen is missing here",
+              "remedy: sync again", status=PARTIAL)
     home.back("hal")
     home.says("hal", ["sync"])
     home.says("hal", ["doctor"], "all is well")

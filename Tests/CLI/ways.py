@@ -68,7 +68,7 @@ def beginning(ways):
         ways.says("anna", ["household", "create", name, "--time-zone", "UTC"])
     add = ["transport", "add"]
     ways.says("anna", ["add", "Plants", "--household", "Flat"])
-    ways.says("anna", ["doctor"], "there is no way to others", "shared Flat", status=PARTIAL)
+    ways.says("anna", ["doctor"], "there is no transport", "shared Flat", status=PARTIAL)
     ways.says("anna", [*add, "folder", ways.folder, "--only", "Home"], "for Home",
               "warning: none of your transports carries Flat now", "carry 1 --also Flat",
               "warning: none of your transports carries your private database now")

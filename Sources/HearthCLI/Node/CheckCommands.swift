@@ -7,8 +7,8 @@ import HearthSync
 /// Prints the digests that two devices compare to check that their data is equal.
 struct DigestCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "digest", abstract: "Show each zone's digest: equal where the data is equal.",
-    discussion: "Devices that hold the same changes of a household show the same 64 digits.")
+    commandName: "digest", abstract: "Show each zone's digest: equal if the data is equal.",
+    discussion: "Devices that have the same changes of a household show the same 64 digits.")
 
   @OptionGroup var options: CommonOptions
 
@@ -48,7 +48,7 @@ struct DigestCommand: AsyncParsableCommand {
     if options.json { return try Output.json(Document(zones: items)) }
     for item in items {
       let words = item.frontier.map { author in
-        let life = author.life > 1 ? " life \(author.life)" : ""
+        let life = author.life > 1 ? " incarnation \(author.life)" : ""
         return "\(author.device.prefix(8))\(life): \(author.changes)"
       }
       Output.print("\(item.digest)  \(item.database) \(Style.safe(item.name))")
@@ -60,17 +60,17 @@ struct DigestCommand: AsyncParsableCommand {
 /// Checks all data of the node.
 struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "verify", abstract: "Check everything this node holds.",
+    commandName: "verify", abstract: "Check all data of this node.",
     discussion: """
       Opens every stored segment again, follows each device's hash chain to its end, compares the
-      records with what the log says and the derived tables with a rebuild, and checks the database
-      file. Changes nothing, except with --repair: then indexes, records and derived tables that are
-      damaged are built anew from the log, where that is sound. Exit code 7 if anything is wrong,
-      after the repair if there was one.
+      records with the log and the derived tables with a rebuild, and checks the database file.
+      Changes nothing, except with --repair: this rebuilds damaged indexes, records and derived
+      tables from the log, if the log is sound. Exit code 7 if anything is wrong, after the repair
+      if there was one.
       """)
 
   @OptionGroup var options: CommonOptions
-  @Flag(help: "Build anew what is damaged and follows from a sound log.") var repair = false
+  @Flag(help: "Rebuild damaged data that follows from a sound log.") var repair = false
 
   private struct Document: Encodable {
     struct Item: Encodable {
@@ -115,8 +115,8 @@ struct VerifyCommand: AsyncParsableCommand {
       if !document.isSound {
         let next = repair ? "then join again" : "then try `hearth verify --repair`"
         Output.note(
-          "hint: keep a copy of \(options.homePath), \(next); the other devices still have what "
-            + "was synced")
+          "hint: keep a copy of \(options.homePath), \(next); the other devices still have all "
+            + "synced changes")
       }
     }
     if !result.isSound { throw ExitCode(ExitStatus.corrupt.rawValue) }

@@ -7,12 +7,12 @@ import HearthSync
 /// Looks for faults, and shows the remedies.
 struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "doctor", abstract: "Look for what is wrong and how to mend it.",
+    commandName: "doctor", abstract: "Look for faults, and show how to repair them.",
     discussion: """
-      Looks at the data, permissions, clocks, forks, copies of this device, transports, what they
-      lack and what goes over none, every file of the shared folders, what others have and this
-      device does not get, what recovery words need, whether this device still belongs to its
-      households, what members wrote that cannot be, and free space.
+      Checks the data, permissions, clocks, forks, copies of this device, transports and what they
+      lack, households that no transport carries, every file of the shared folders, changes of
+      others that do not arrive, recovery bundles, whether this device still belongs to its
+      households, invalid entries of members, and free space.
       Exit code 7 if data is damaged, 2 if something else needs your attention.
       """)
 
@@ -35,7 +35,7 @@ struct DoctorCommand: AsyncParsableCommand {
     } else if findings.isEmpty {
       Output.print(
         Style.green("all is well")
-          + ": data, permissions, clocks, forks, transports, their files, what others have, "
+          + ": data, permissions, clocks, forks, transports, their files, changes of others, "
           + "recovery words, free space")
     } else {
       for finding in findings {
@@ -74,13 +74,13 @@ struct DoctorCommand: AsyncParsableCommand {
       findings.append(
         DoctorFinding(
           "clock", ClockText.line(clock),
-          remedy: "set date and time by the network on that device, and on this one"))
+          remedy: "set date and time from the network on that device, and on this one"))
     }
     if let free = await node.freeBytes(), free < DoctorCommand.wantedFreeBytes {
       findings.append(
         DoctorFinding(
-          "space", "only \(free / 1_048_576) MB are free where this node lives",
-          remedy: "make room: with a full disk nothing can be written or received"))
+          "space", "only \(free / 1_048_576) MB are free on the disk of this node",
+          remedy: "free some space: this node cannot write or receive on a full disk"))
     }
     return findings
   }
@@ -96,21 +96,21 @@ struct DoctorCommand: AsyncParsableCommand {
             "fork",
             "\(name) (\(author)) published two different histories in "
               + CheckText.name(status.zone),
-            remedy: "find out whether that device was copied or restored; sync on it makes it "
-              + "begin a new life"))
+            remedy: "find out whether that device was copied or restored; a sync on it starts a "
+              + "new incarnation"))
       }
       for claim in status.falseClaims {
         findings.append(
           DoctorFinding(
             "claim", "\(CheckText.name(status.zone)): \(claim)",
             remedy:
-              "find out what program runs there; an owner or admin can remove who runs it, or "
-              + "`hearth sync` once more if that device was copied or restored"))
+              "find out what program runs there; an owner or admin can remove that person, or "
+              + "`hearth sync` again if that device was copied or restored"))
       }
       for item in status.waiting where item.reason == .format {
         let names = status.newer.map { membership.device($0)?.card.name ?? ShortID.text($0) }
         let sources =
-          names.isEmpty ? "" : ", which name \(names.joined(separator: ", ")) as their device,"
+          names.isEmpty ? "" : ", apparently from \(names.joined(separator: ", ")),"
         findings.append(
           DoctorFinding(
             "version",
@@ -152,7 +152,7 @@ struct DoctorCommand: AsyncParsableCommand {
     if let failure = transport.failure {
       let remedy =
         transport.refusalRemedy
-        ?? (isRelay ? "start the relay or look at the network" : "make the folder reachable")
+        ?? (isRelay ? "start the relay or check the network" : "make the folder reachable")
       // The remedy has its own line.
       let isTwice = failure.hasSuffix("; " + remedy)
       return [
@@ -165,7 +165,7 @@ struct DoctorCommand: AsyncParsableCommand {
       return [
         DoctorFinding(
           "transport", fault,
-          remedy: "make room or let this user write there, then `hearth sync`" + orRemove)
+          remedy: "free space or let this user write there, then `hearth sync`" + orRemove)
       ]
     }
     guard let last = transport.lastFailure else {
@@ -174,15 +174,15 @@ struct DoctorCommand: AsyncParsableCommand {
         DoctorFinding(
           "transport",
           "\(transport.setting.path) lacks \(Words.count(missing, "segment")) that this device has",
-          remedy: "`hearth sync` gives \(missing == 1 ? "it" : "them") to it (again)")
+          remedy: "`hearth sync` publishes \(missing == 1 ? "it" : "them") there (again)")
       ]
     }
     return [
       DoctorFinding(
         "transport",
-        "\(transport.setting.path): not everything could be given or taken, since "
+        "\(transport.setting.path): syncs have been incomplete since "
           + "\(MomentText.iso(last.milliseconds)): \(last.text)",
-        remedy: "do what it says, then `hearth sync`" + orRemove)
+        remedy: "follow this message, then `hearth sync`" + orRemove)
     ]
   }
 
@@ -193,8 +193,8 @@ struct DoctorCommand: AsyncParsableCommand {
       return stranded.map {
         DoctorFinding(
           "transport",
-          "\($0.name) is carried by none of your transports: nobody else gets what is new in "
-            + "it, and recovery words do not bring it back",
+          "none of your transports carries \($0.name): nobody else receives its new changes, "
+            + "and recovery words cannot restore it",
           remedy: $0.remedy + ", then `hearth sync`")
       }
     }
@@ -206,9 +206,9 @@ struct DoctorCommand: AsyncParsableCommand {
       findings.append(
         DoctorFinding(
           "transport",
-          "there is no way to others: \(Words.count(status.unsynced, "change")) of "
-            + "\(CheckText.name(status.zone)) \(status.unsynced == 1 ? "is" : "are") on this "
-            + "device alone",
+          "there is no transport: \(Words.count(status.unsynced, "change")) of "
+            + "\(CheckText.name(status.zone)) \(status.unsynced == 1 ? "is" : "are") only on this "
+            + "device",
           remedy: StrandedText.addWay + ", then `hearth sync`"))
     }
     return findings
@@ -232,7 +232,7 @@ struct DoctorCommand: AsyncParsableCommand {
         findings.append(
           DoctorFinding(
             "membership",
-            "\(CheckText.name(zone)): this device joined, and the others do not take it: \(reason)",
+            "\(CheckText.name(zone)): this device joined, but the others reject it: \(reason)",
             remedy: "ask for a new invitation, and `hearth join -` with it"))
       }
     }
@@ -273,26 +273,26 @@ struct DoctorCommand: AsyncParsableCommand {
         findings.append(
           DoctorFinding(
             "snapshot",
-            "\(CheckText.name(zone)): it began from a snapshot by "
-              + "\(Style.safe(refuted.maker)), and "
+            "\(CheckText.name(zone)): this device started from a snapshot by "
+              + "\(Style.safe(refuted.maker)), but "
               + "\(Style.safe(refuted.others.joined(separator: " and "))) attested something else",
             remedy:
-              "ask both, compare with `hearth digest`, and join anew with a link from the one "
-              + "you believe"))
+              "ask both, compare with `hearth digest`, and join again with a link from the one "
+              + "you trust"))
       }
       findings += try await node.stateDifferences(in: zone.group).map {
         DoctorFinding(
           "difference",
-          "\(CheckText.name(zone)): \(Style.safe($0.name)) has the same changes as this device and "
+          "\(CheckText.name(zone)): \(Style.safe($0.name)) has the same changes as this device but "
             + "reports other records",
-          remedy: "`hearth verify` and `hearth digest` here and there tell which of them is wrong; "
-            + "what a disk changed `hearth verify --repair` mends")
+          remedy: "run `hearth verify` and `hearth digest` on both to find the wrong one; "
+            + "`hearth verify --repair` repairs damage from a disk")
       }
       findings += try await StandingText.withheld(of: zone, on: node).map {
         DoctorFinding(
           "withheld", StandingText.line($0, kinds: kinds),
-          remedy: "sync once more, here and on the device of \($0.person); if it stays, look "
-            + "whether all of you use the same folders and relays")
+          remedy: "sync again, here and on the device of \($0.person); if they stay missing, "
+            + "check that all of you use the same folders and relays")
       }
     }
     return findings
@@ -305,15 +305,14 @@ struct DoctorCommand: AsyncParsableCommand {
       return [
         DoctorFinding(
           "words",
-          "this device does not know where the capsule of your recovery words lies, and cannot "
-            + "look at it",
-          remedy: "`hearth words check` with your sheet lets it know; or `hearth sync` on a device "
-            + "that knows, then here")
+          "this device does not know where your recovery bundle is, and cannot check it",
+          remedy: "`hearth words check` with your words finds it; or `hearth sync` on a device "
+            + "that knows the place, then here")
       ]
     }
     return standing.transports.compactMap { place, state in
       Node.fault(of: state).map {
-        DoctorFinding("words", "\(place): \($0)", remedy: "`hearth sync` here writes it anew")
+        DoctorFinding("words", "\(place): \($0)", remedy: "`hearth sync` here writes it again")
       }
     }
   }

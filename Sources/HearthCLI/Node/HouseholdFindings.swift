@@ -36,9 +36,9 @@ enum HouseholdFindings {
           "limit",
           "\(zone.name): \(person) on \(deviceName) put more into \(title) than one device may: "
             + "\(Words.count(record.changes, "change")) of that device "
-            + "\(record.changes == 1 ? "counts" : "count") for nothing",
+            + "\(record.changes == 1 ? "has" : "have") no effect",
           remedy: "ask \(person) what that device runs: no honest program does that; "
-            + "`hearth quarantine` shows the changes, and `hearth device revoke` ends the device"))
+            + "`hearth quarantine` shows the changes, `hearth device revoke` removes the device"))
     }
     return findings
   }
@@ -77,11 +77,11 @@ enum HouseholdFindings {
         return DoctorFinding(
           "entries", "\(what) dated after tomorrow, the first: \(first)",
           remedy: "set the date on that device; each counts when its day comes, unless an admin "
-            + "takes it back: `hearth undo --event \(entry.event.hex.prefix(12))`")
+            + "undoes it: `hearth undo --event \(entry.event.hex.prefix(12))`")
       }
       return DoctorFinding(
         "entries", "\(what) \(words(fault)), the first: \(first)",
-        remedy: "nothing counts of it; ask \(writer) what that device runs, `hearth history` shows "
+        remedy: "none of them counts; ask \(writer) what that device runs; `hearth history` shows "
           + "the entries")
     }
   }
@@ -89,12 +89,12 @@ enum HouseholdFindings {
   /// The fault of such completions in words.
   private static func words(_ fault: CompletionFault) -> String {
     switch fault {
-    case .archived: "of a chore that was seen to be archived"
-    case .impossibleTime: "at times that cannot be"
-    case .unknownChore: "of a chore that was not seen"
+    case .archived: "of a chore that the device knew to be archived"
+    case .impossibleTime: "at impossible times"
+    case .unknownChore: "of a chore that the device did not know"
     case .noSuchOccurrence: "for days or times that the chore's rule does not have"
-    case .tooEarly: "that lie too far ahead, with others to come before them"
-    case .superseded: "that a later one had taken the place of"
+    case .tooEarly: "too far ahead, with other occurrences before them"
+    case .superseded: "that a later one had replaced"
     case .notAssigned: "by somebody who was not assigned"
     }
   }

@@ -8,19 +8,19 @@ struct InitCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init", abstract: "Make this device a node of yours.",
     discussion: """
-      Makes the device's keys and an empty database in the node's folder. Nothing leaves the
-      device. An existing node is never replaced. With a passphrase, the file with the device's
-      key cannot be used without it.
+      Creates the device's keys and an empty database in the node's folder. Nothing leaves the
+      device. An existing node is never replaced. With a passphrase, nobody can use the file with
+      the device's key without it.
 
       Examples:
         hearth init --person Anna
         hearth init --person Anna --ask-passphrase
       """)
 
-  @Option(help: "Your name, as the others of the household will see it.")
+  @Option(help: "Your name, as the others in the household will see it.")
   var person: String
 
-  @Option(help: "This device's name; otherwise the machine's.")
+  @Option(help: "This device's name; by default the machine's.")
   var device: String?
 
   @Flag(help: "Ask for a passphrase that protects the node's key.")
@@ -56,7 +56,7 @@ struct InitCommand: AsyncParsableCommand {
       Output.print("\(name)'s node on \(deviceName): device \(ShortID.text(id))")
       Output.print("home: \(options.homePath)")
       Output.note(
-        "next: `hearth household create NAME` to begin one, or `hearth join -` to join one")
+        "next: `hearth household create NAME` to create one, or `hearth join -` to join one")
     }
     try await node.close()
   }

@@ -9,7 +9,7 @@ struct LogCommand: AsyncParsableCommand {
     commandName: "log", abstract: "Show recent notices and how far each device's changes are known."
   )
 
-  @Option(help: "How many notices at most; otherwise the setting page-size.")
+  @Option(help: "How many notices at most; by default the setting page-size.")
   var limit: Int?
 
   @OptionGroup var options: CommonOptions

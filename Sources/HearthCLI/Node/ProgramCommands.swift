@@ -43,8 +43,8 @@ struct ExitCodesCommand: ParsableCommand {
   }
 
   private static let others: [(code: Int32, meaning: String)] = [
-    (130, "ended by SIGINT before it could stop in order"),
-    (143, "ended by SIGTERM before it could stop in order"),
+    (130, "ended by SIGINT before an orderly stop"),
+    (143, "ended by SIGTERM before an orderly stop"),
   ]
 
   static var codes: [(code: Int32, meaning: String)] {
