@@ -215,7 +215,7 @@ def output(stage):
 def help_of_groups(stage):
     """Options before the command harm no help."""
     for line, word in (
-        ("help owner", "transfer"), ("owner -h", "transfer"), ("transport -h", "Add a way"),
+        ("help owner", "transfer"), ("owner -h", "transfer"), ("transport -h", "Add a transport"),
         ("", "SUBCOMMANDS"), ("transport", "SUBCOMMANDS"), ("--version", "hearth "),
     ):
         stage.refuses("hearth --home D " + line, 0, [word], "anna", *line.split())

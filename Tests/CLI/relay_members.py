@@ -255,7 +255,7 @@ def an_only_manager(household):
     check(done.returncode != 0, "a sync by which nothing could be exchanged ends with 0: " + said)
     check("transport repair" in said, "ben is not told what to do: " + said)
     household.says("cleo", ["transport", "repair", "1"], "owner or admin", status=4)
-    household.says("ben", ["transport", "repair", "1"], "made anew")
+    household.says("ben", ["transport", "repair", "1"], "created again")
     household.goes_on("ben")
     # Whoever follows is told once, as it might be somebody's trap.
     done = household.run("cleo", "sync")

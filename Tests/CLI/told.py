@@ -277,7 +277,7 @@ def files(folder):
 
 def is_told(home, name, words, *quiet):
     """The notice is told, kept in the log, and shown by status with and without --json."""
-    home.says(name, ["status"], "was set back to an old copy, as this device saw on")
+    home.says(name, ["status"], "this device found it rolled back to an old copy on")
     told = json.loads(home.run(name, "status", "--json").stdout)
     check(told["transports"][-1]["setBack"].startswith("20"), "%r" % told["transports"])
     for document in (told, json.loads(home.run(name, "log", "--json").stdout)):

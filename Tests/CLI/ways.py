@@ -98,8 +98,8 @@ def beginning(ways):
 def refusals(ways):
     carry = ["transport", "carry"]
     ways.says("anna", [*carry, "9", "--everything"], "there is no transport 9", status=FAILED)
-    ways.says("anna", [*carry, "1"], "nothing says what", status=USAGE)
-    ways.says("anna", [*carry, "1", "--only", "Home", "--also", "Flat"], "do not go together", status=USAGE)
+    ways.says("anna", [*carry, "1"], "no option says what", status=USAGE)
+    ways.says("anna", [*carry, "1", "--only", "Home", "--also", "Flat"], "these options exclude each other", status=USAGE)
     ways.says("anna", [*carry, "1", "--only", "Nowhere"], "no household named", status=FAILED)
     ways.says("anna", ["transport", "add", "folder", ways.folder, "--only", "Nowhere"],
               "no household named", status=FAILED)
@@ -250,12 +250,12 @@ def recovery(ways):
                        "--private"], "carries Flat, Garden, private")
     said = ways.run("new", "recover", "--transport", ways.folder, "--device", "new", piped=words)
     check(said.returncode == 0, "recover: " + said.stderr)
-    for word in ("Home", "Garden", "Flat did not come back", "--transport may be repeated"):
+    for word in ("Home", "Garden", "Flat was not restored", "--transport may be repeated"):
         check(word in said.stdout + said.stderr, "recover does not say %r: %s%s" % (
             word, said.stdout, said.stderr))
     done = ways.run("newer", "recover", "--transport", ways.folder, "--transport",
                     ways.relay.address, "--device", "newer", piped=words)
-    check(done.returncode == 0 and "did not come back" not in done.stderr,
+    check(done.returncode == 0 and "was not restored" not in done.stderr,
           "recover from both: " + done.stderr)
     ways.carries("newer", 1, "Garden", "Home")
     ways.carries("newer", 2, "Flat", "Garden", private=True)

@@ -131,8 +131,8 @@ def removed(family):
     check("you were removed from Home by Ada" in done.stderr, "dan: " + done.stderr)
     said = family.says("dan", ["status"], "you were removed from Home by Ada")
     if "never synced" in said:
-        check("lacks 1 change of Home, where this device is out" in said
-              and "has everything" not in said, "Dan's status contradicts itself: " + said)
+        check("lacks 1 change of Home, but this device is removed" in said
+              and "has all segments" not in said, "Dan's status contradicts itself: " + said)
     family.says("dan", ["doctor"], "membership: you were removed", "ask an owner or admin",
                 status=PARTIAL)
 

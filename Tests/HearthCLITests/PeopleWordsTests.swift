@@ -56,7 +56,7 @@ struct PeopleWordsTests {
     let lines = WordsPrinting.ways(settings)
     #expect(lines.contains("  hearth recover --transport '/home/anna/My Home'"))
     #expect(lines.contains("  hearth recover --transport \(relay)"))
-    #expect(lines.last?.contains("write the relay's address") == true)
+    #expect(lines.last?.contains("write the relay's whole address") == true)
     #expect(lines.contains("on a new device, with one of these:"))
     // Where each leads back to a part, one command names all.
     let parts = WordsPrinting.ways(settings, differ: true)

@@ -11,24 +11,24 @@ import Household
 struct WordsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "words",
-    abstract: "Twelve words that bring everything back when devices are lost.",
+    abstract: "Twelve recovery words that restore everything when devices are lost.",
     discussion: """
       Examples:
-        hearth words show     makes them and shows them once: write them down
+        hearth words show     creates them and shows them once: write them down
         hearth words check    are the words on my sheet the right ones?
-        hearth words rotate   makes new ones, with the old ones
-        hearth recover --transport WAY   on a new device, from the words alone, with the shared
-                                         folder or the relay's address
+        hearth words rotate   replaces them; needs the old ones
+        hearth recover --transport PLACE   on a new device, from the words alone; PLACE is the
+                                           shared folder or the relay's address
       """,
     subcommands: [Show.self, Check.self, Rotate.self])
 
   /// Creates and shows the words.
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "show", abstract: "Make your recovery words and show them, once.",
+      commandName: "show", abstract: "Create your recovery words and show them, once.",
       discussion: """
-        No device keeps the words, so this is the only time. Two of them are asked for before they
-        come into force; if the command ends before, nothing has changed.
+        No device keeps the words, so they are shown only now. You type two of them before they
+        come into force; if the command ends earlier, nothing has changed.
         """)
 
     @OptionGroup var printing: WordsPrinting
@@ -39,9 +39,9 @@ struct WordsCommand: AsyncParsableCommand {
       let node = try await options.open()
       guard try await node.wordsState() == .none else {
         throw CommandFailure(
-          .failed, "you have recovery words, and no device keeps them: they cannot be shown again",
-          hint: "`hearth words check` tells whether your sheet is right; `hearth words rotate` "
-            + "makes new ones")
+          .failed, "you have recovery words, but no device keeps them: they cannot be shown again",
+          hint: "`hearth words check` tests whether your sheet is right; `hearth words rotate` "
+            + "creates new ones")
       }
       let shared = await node.dataZones().filter { $0.database == .shared }
       guard !shared.isEmpty else {
@@ -50,24 +50,24 @@ struct WordsCommand: AsyncParsableCommand {
       }
       let words = try PersonWords.drawn()
       try printing.print(words, isJSON: options.json)
-      try WordsPrinting.confirm(words, otherwise: "no words are in force: run this again")
+      try WordsPrinting.confirm(words, otherwise: "no words are in force: try again")
       let report = try await node.setWords(words)
       try await WordsPrinting.finish(
         node, report,
         Telling.hasReached(report)
           ? "your recovery words are in force"
-          : "your recovery words are made; they help once `hearth sync` has worked here")
+          : "your recovery words are created; they take effect when `hearth sync` has worked here")
     }
   }
 
   /// Checks whether words are correct.
   struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "check", abstract: "Tell whether the words you type are your recovery words.",
+      commandName: "check", abstract: "Check whether the words you type are your recovery words.",
       discussion: """
-        Reads the twelve words from standard input; a terminal does not show them. Looks as well
-        whether what lies in the shared folders and at the relays leads back to everything, and \
-        ends with 2 if it does not.
+        Reads the twelve words from standard input; a terminal does not show them. Also checks
+        whether the data in the shared folders and at the relays can restore everything, and \
+        ends with 2 if not.
         """)
 
     @OptionGroup var options: CommonOptions
@@ -96,7 +96,7 @@ struct WordsCommand: AsyncParsableCommand {
         hasWay
         ? try await StrandedText.beyondWords(on: node)
         : [
-          "the words cannot restore anything yet: there is no way to others; \(StrandedText.addWay)"
+          "the words cannot restore anything yet: there is no transport; \(StrandedText.addWay)"
         ]
       try await node.close()
       switch verdict {
@@ -124,7 +124,7 @@ struct WordsCommand: AsyncParsableCommand {
         }
       case .other:
         throw CommandFailure(
-          .notAllowed, "these are twelve words of a sheet, but not your present ones",
+          .notAllowed, "these are recovery words, but not your present ones",
           hint: "look for the latest sheet; `hearth words rotate` needs it too")
       case .none:
         throw CommandFailure(
@@ -136,11 +136,11 @@ struct WordsCommand: AsyncParsableCommand {
   /// Replaces the words.
   struct Rotate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "rotate", abstract: "Make new recovery words; the old ones open nothing more.",
+      commandName: "rotate", abstract: "Replace your recovery words; the old ones stop working.",
       discussion: """
-        Reads the old words from standard input. The new ones come into force when two of them were
-        typed; until then the old ones hold. Do this when somebody may have seen the sheet, and
-        after a device was lost that had made or used the words.
+        Reads the old words from standard input. The new ones come into force when you have typed
+        two of them; until then the old ones work. Do this if somebody may have seen the sheet, and
+        after you lost a device that had created or used the words.
         """)
 
     @OptionGroup var printing: WordsPrinting
@@ -158,7 +158,7 @@ struct WordsCommand: AsyncParsableCommand {
       let old = try PersonWords(consuming: &typed)
       guard try await node.check(old) == .right else {
         throw CommandFailure(
-          .notAllowed, "these are not your present recovery words", hint: "look at the latest sheet"
+          .notAllowed, "these are not your present recovery words", hint: "use the latest sheet"
         )
       }
       let words = try PersonWords.drawn()
@@ -169,15 +169,15 @@ struct WordsCommand: AsyncParsableCommand {
         node, report,
         Telling.hasReached(report)
           ? "the new recovery words are in force: destroy the old sheet"
-          : "the new recovery words are made, and nobody else can know: KEEP BOTH SHEETS until "
-            + "`hearth sync` has worked on this device; only the old ones help until then")
+          : "the new recovery words are not published yet: KEEP BOTH SHEETS until "
+            + "`hearth sync` has worked on this device; until then only the old ones work")
     }
   }
 }
 
 /// Shows words once, and only to a person.
 struct WordsPrinting: ParsableArguments {
-  @Flag(help: "Print the words even where no terminal shows them.")
+  @Flag(help: "Print the words even if the output is not a terminal.")
   var force = false
 
   private struct Document: Encodable {
@@ -189,14 +189,14 @@ struct WordsPrinting: ParsableArguments {
     guard force || (isatty(STDOUT_FILENO) == 1 && !isJSON) else {
       throw CommandFailure(
         .usage, "recovery words are shown on a terminal only",
-        hint: "--force prints them all the same: mind where the output is kept")
+        hint: "--force prints them anyway: mind where the output is kept")
     }
   }
 
   func print(_ words: PersonWords, isJSON: Bool) throws {
     let texts = words.texts()
     if isJSON { return try Output.json(Document(words: texts)) }
-    Output.note("write these twelve words on paper; they are shown this once:")
+    Output.note("write these twelve words on paper; they are shown only once:")
     for row in 0..<4 {
       let cells = stride(from: row, to: texts.count, by: 4).map { place in
         let number = place < 9 ? " \(place + 1)" : "\(place + 1)"
@@ -219,7 +219,7 @@ struct WordsPrinting: ParsableArguments {
       guard words.isWord(consuming: &typed, at: place) else {
         throw CommandFailure(
           .failed, "that is not word \(place); \(consequence)",
-          hint: "throw the paper away: the next words will be different")
+          hint: "throw this paper away: the next words will be different")
       }
     }
   }
@@ -243,7 +243,7 @@ extension WordsPrinting {
   static func ways(_ transports: [TransportSetting], differ: Bool = false) -> [String] {
     guard !transports.isEmpty else {
       return [
-        "they help once others can be reached: `hearth transport add relay ADDRESS`, or "
+        "they need a transport to work: `hearth transport add relay ADDRESS`, or "
           + "`add folder PATH`"
       ]
     }
@@ -254,7 +254,7 @@ extension WordsPrinting {
     let number = differ ? ", with all of these:" : isOneOf
     return ["on a new device" + number] + commands.map { "  hearth recover \($0)" }
       + (hasRelay
-        ? ["write the relay's address beside the words, to its end: nothing else tells it"] : [])
+        ? ["write the relay's whole address beside the words: nothing else contains it"] : [])
   }
 
   /// Returns the transports from which words restore everything, or all transports, and whether
@@ -282,11 +282,11 @@ extension WordsPrinting {
 /// Restores a person's device on a new machine.
 struct RecoverCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "recover", abstract: "Bring everything back on a new device, from your words.",
+    commandName: "recover", abstract: "Restore everything on a new device, from your words.",
     discussion: """
       Needs the twelve recovery words and a shared folder of yours, or the whole address of your
-      relay; reads the words from standard input, and a terminal does not show them. The home must
-      be empty. If it fails, nothing is left behind.
+      relay. Reads the words from standard input; a terminal does not show them. The home must be
+      empty. If the recovery fails, it leaves nothing behind.
 
       Examples:
         hearth recover --transport ~/Shared/Home
@@ -294,13 +294,13 @@ struct RecoverCommand: AsyncParsableCommand {
         hearth recover --transport ~/Shared/Home --revoke-others < words.txt
       """)
 
-  @Option(help: "A shared folder or a relay's address; may be given several times.")
+  @Option(help: "A shared folder or a relay's address; repeatable.")
   var transport: [String]
 
-  @Flag(help: "End every other device of yours: they read and write nothing more.")
+  @Flag(help: "Revoke every other device of yours: they read and write nothing more.")
   var revokeOthers = false
 
-  @Option(help: "This device's name; otherwise the machine's.")
+  @Option(help: "This device's name; by default the machine's.")
   var device: String?
 
   @Flag(help: "Ask for a passphrase that protects the new key, before the words.")
@@ -392,11 +392,11 @@ struct RecoverCommand: AsyncParsableCommand {
     }
     for refusal in document.refused {
       let name = Style.safe(refusal.name)
-      Output.note("hearth: warning: \(name) did not come back: \(Style.safe(refusal.reason))")
+      Output.note("hearth: warning: \(name) was not restored: \(Style.safe(refusal.reason))")
     }
     Output.note(
       revokeOthers
-        ? "next: `hearth words rotate`, since a lost device may know where your words lead"
-        : "next: `hearth device list`; was a device lost or stolen? end it from there")
+        ? "next: `hearth words rotate`, as a lost device may know where your recovery bundle is"
+        : "next: `hearth device list`; if a device was lost or stolen: `hearth device revoke`")
   }
 }

@@ -11,13 +11,13 @@ struct SettingsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "settings", abstract: "Read and change settings.",
     discussion: """
-      There are three scopes: device (this device alone, never synced), person (all devices of
-      yours, read by nobody else) and household (the same for everybody). Where a setting exists
-      in several, the device's value holds before the person's, and that before the household's.
-      What decides points, days and weeks exists for the household alone. feature_flag_ID is your
-      own wish for a feature flag; where you have none, the catalogues that you follow decide.
+      There are three scopes: device (only this device, never synced), person (all devices of
+      yours, read by nobody else) and household (the same for everybody). If a setting exists in
+      several, the device's value overrides the person's, and that overrides the household's.
+      Settings for points, days and weeks exist only for the household. feature_flag_ID is your
+      own choice for a feature flag; without one, the catalogues that you follow decide.
 
-      `hearth settings list` shows every setting, its value and where that comes from.
+      `hearth settings list` shows every setting, its value and its source.
       """,
     subcommands: [GetSetting.self, SetSetting.self, UnsetSetting.self, ListSettings.self],
     defaultSubcommand: ListSettings.self)
@@ -94,11 +94,12 @@ private struct SettingDocument: Encodable {
 /// `hearth settings get`.
 struct GetSetting: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "get", abstract: "Print the value that holds.",
+    commandName: "get", abstract: "Print the effective value.",
     discussion: "With --scope, the value that is set there; exit code 1 if none is.")
   @OptionGroup var common: CommonOptions
   @Argument(help: "The setting.", completion: .list(SettingKey.all.map(\.name))) var key: String
-  @Option(help: "device, person or household; otherwise what holds.") var scope: SettingScope?
+  @Option(help: "device, person or household; by default the effective value.")
+  var scope: SettingScope?
 
   func run() async throws {
     let key = try SettingKey.named(key)
@@ -111,7 +112,7 @@ struct GetSetting: AsyncParsableCommand {
     if let wanted, values.value(of: key, in: wanted) == nil {
       throw CommandFailure(
         .failed, "\(key.name) is not set for the \(wanted.rawValue)",
-        hint: "`hearth settings get \(key.name)` prints the value that holds")
+        hint: "`hearth settings get \(key.name)` prints the effective value")
     }
     if common.json { return try Output.json(SettingDocument(known, values)) }
     let value = wanted.flatMap { values.value(of: key, in: $0) } ?? values.effective(known).value
@@ -151,7 +152,7 @@ private func change(
   if common.json { return try Output.json(SettingDocument(key, values)) }
   let shown = "\(key.name) is \(ShownText.quoted(holds))"
   if source == scope { return Output.note("\(shown), set for the \(scope.rawValue)") }
-  Output.note("\(shown), as \(source.map { "the \($0.rawValue) has it" } ?? "by default")")
+  Output.note("\(shown), \(source.map { "set for the \($0.rawValue)" } ?? "by default")")
 }
 
 /// `hearth settings set`.
@@ -167,7 +168,7 @@ struct SetSetting: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
   @Argument(help: "The setting.", completion: .list(SettingKey.all.map(\.name))) var key: String
   @Argument(help: "The new value.") var value: String
-  @Option(help: "device, person or household; otherwise where it usually is.")
+  @Option(help: "device, person or household; by default the setting's usual scope.")
   var scope: SettingScope?
 
   func run() async throws {
@@ -182,10 +183,10 @@ struct SetSetting: AsyncParsableCommand {
 /// `hearth settings unset`.
 struct UnsetSetting: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "unset", abstract: "Let a setting have the next scope's value, or the default.")
+    commandName: "unset", abstract: "Clear a setting, so that the next scope or the default applies.")
   @OptionGroup var common: CommonOptions
   @Argument(help: "The setting.", completion: .list(SettingKey.all.map(\.name))) var key: String
-  @Option(help: "device, person or household; otherwise where it usually is.")
+  @Option(help: "device, person or household; by default the setting's usual scope.")
   var scope: SettingScope?
 
   func run() async throws {
@@ -197,7 +198,7 @@ struct UnsetSetting: AsyncParsableCommand {
 /// `hearth settings list`.
 struct ListSettings: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Print every setting, its value and where that comes from.")
+    commandName: "list", abstract: "Print every setting, its value and its source.")
   @OptionGroup var common: CommonOptions
   @Option(help: "Only those that can be set for the device, person or household.")
   var scope: SettingScope?

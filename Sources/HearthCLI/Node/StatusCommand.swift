@@ -7,7 +7,7 @@ import HearthSync
 /// Shows the identity and state of this node.
 struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Show who this node is and how it stands.")
+    commandName: "status", abstract: "Show the identity and state of this node.")
 
   @OptionGroup var options: CommonOptions
 
@@ -117,7 +117,7 @@ struct StatusCommand: AsyncParsableCommand {
     if options.json { return try Output.json(document) }
     show(document, moment, transports.map(\.setBackMilliseconds), stranded)
     for item in stranded where item.zone.database == .personal {
-      Output.print(Style.yellow("private:   is carried by none of your transports: \(item.remedy)"))
+      Output.print(Style.yellow("private:   none of your transports carries it: \(item.remedy)"))
     }
     for notice in notices.suffix(StatusCommand.shownNotices) {
       Output.print("notice:    \(NoticeText.line(notice, moment))")
@@ -132,7 +132,7 @@ struct StatusCommand: AsyncParsableCommand {
     _ stranded: [StrandedText.Item]
   ) {
     Output.print("person:    \(Style.bold(document.person))")
-    let life = document.life > 1 ? ", life \(document.life)" : ""
+    let life = document.life > 1 ? ", incarnation \(document.life)" : ""
     Output.print("device:    \(document.device) (\(document.deviceId.prefix(8))\(life))")
     Output.print("home:      \(document.home)")
     if document.households.isEmpty && document.pendingJoins.isEmpty {
@@ -159,7 +159,7 @@ struct StatusCommand: AsyncParsableCommand {
       }
       for item in stranded where item.zone.id.hex == household.id {
         Output.print(
-          Style.yellow("           it is carried by none of your transports: \(item.remedy)"))
+          Style.yellow("           none of your transports carries it: \(item.remedy)"))
       }
       for fork in household.forks {
         Output.print(
@@ -181,7 +181,7 @@ struct StatusCommand: AsyncParsableCommand {
       if let setBack {
         Output.print(
           Style.yellow(
-            "           was set back to an old copy, as this device saw on "
+            "           this device found it rolled back to an old copy on "
               + "\(moment.text(setBack)): `hearth log`"))
       }
     }
@@ -213,11 +213,11 @@ struct StatusCommand: AsyncParsableCommand {
       let parts = lost.map {
         "\(Words.count($0.unsynced + $0.unsyncedMembership, "change")) of \(Style.safe($0.name))"
       }
-      return place + "lacks \(parts.joined(separator: " and ")), where this device is out"
+      return place + "lacks \(parts.joined(separator: " and ")), but this device is removed"
     }
     return place
       + (missing == 0
-        ? "has everything that is sealed"
+        ? "has all segments of this device"
         : "lacks \(Words.count(missing, "segment")): `hearth sync`")
   }
 }

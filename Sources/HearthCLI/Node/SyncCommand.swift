@@ -10,20 +10,19 @@ import Synchronization
 /// Syncs with every transport.
 struct SyncCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "sync", abstract: "Exchange what is new with the others.",
+    commandName: "sync", abstract: "Exchange new changes with the others.",
     discussion: """
-      With --watch the command goes on until it is interrupted, and syncs whenever a shared folder
-      or this node changes, or a relay tells of news. The node stays free for other commands in
-      between.
+      With --watch the command runs until it is interrupted, and syncs whenever a shared folder or
+      this node changes, or a relay reports news. Other commands can use the node in between.
 
-      Each sync reads a few files of a shared folder again, to see whether they are still whole. \
-      --check reads all. What is damaged and is here is put right.
+      Each sync reads a few files of a shared folder again, to check that they are intact. \
+      --check reads all. Damaged files are repaired if this device has their content.
       """)
 
-  @Flag(help: "Go on syncing whenever something changes.")
+  @Flag(help: "Keep syncing whenever something changes.")
   var watch = false
 
-  @Flag(help: "Read every file of the shared folders again and put damaged ones right.")
+  @Flag(help: "Read every file of the shared folders again and repair damaged ones.")
   var check = false
 
   @OptionGroup var options: CommonOptions
@@ -157,7 +156,7 @@ private struct Watching {
         $0.failure != nil && $0.setting.hasPrefix("hearth-relay:")
       }
       if isRelayAway {
-        Output.note("watching goes on: the relay is tried again at least once a minute")
+        Output.note("still watching: the relay is tried again at least once a minute")
       }
       lastWords = problems
     }

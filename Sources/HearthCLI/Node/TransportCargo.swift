@@ -8,11 +8,11 @@ extension TransportCommand {
   /// Sets the scope of a transport.
   struct Carry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "carry", abstract: "Choose which households go over a way.",
+      commandName: "carry", abstract: "Choose which households a transport carries.",
       discussion: """
-        A way carries everything unless it was told otherwise; one that came with an invitation
-        beside others carries that household alone. What lies at a place already stays there,
-        encrypted, and is not kept up to date any more.
+        A transport carries everything by default. If an invitation adds one beside others, it
+        carries only that household. Data of other households that is already there stays there,
+        encrypted, and is no longer updated.
 
         Examples:
           hearth transport carry 2 --only Home --only Garden
@@ -24,10 +24,10 @@ extension TransportCommand {
     @Argument(help: "Its number, path or address.")
     var name: String
 
-    @Option(name: .long, help: "A household that goes over it beside the others; repeatable.")
+    @Option(name: .long, help: "A household that it carries too; repeatable.")
     var also: [String] = []
 
-    @Flag(help: "Let everything go over it, also households that you come to be in later.")
+    @Flag(help: "Let it carry everything, also households that you join later.")
     var everything = false
 
     @OptionGroup var cargo: CargoOptions
@@ -41,7 +41,7 @@ extension TransportCommand {
         || everything && cargo.privateDatabase
       guard !isMixed, everything || names || !also.isEmpty || cargo.privateDatabase else {
         throw CommandFailure(
-          .usage, isMixed ? "these do not go together" : "nothing says what is to go over it",
+          .usage, isMixed ? "these options exclude each other" : "no option says what it carries",
           hint: "use one of --everything, --only NAME and --also NAME; --private goes with the "
             + "last two or alone")
       }

@@ -6,13 +6,13 @@ import HearthSync
 /// The transports of this node.
 struct TransportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "transport", abstract: "Choose the ways by which this node reaches others.",
+    commandName: "transport", abstract: "Choose the transports by which this node reaches others.",
     subcommands: [Add.self, List.self, Carry.self, Repair.self, Remove.self])
 
   /// Adds a transport.
   struct Add: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "add", abstract: "Add a way to others.",
+      commandName: "add", abstract: "Add a transport.",
       subcommands: [Folder.self, Relay.self])
   }
 
@@ -24,7 +24,7 @@ struct TransportCommand: AsyncParsableCommand {
         Any folder that reaches the other devices will do: of a file sync program, on a network
         drive, on a stick. Everything in it is encrypted.
 
-        Everything goes over it, unless --only or --private say what does.
+        It carries everything, unless --only or --private limit it.
         """)
 
     @Argument(help: "The folder.", completion: .directory)
@@ -45,19 +45,19 @@ struct TransportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "relay", abstract: "Add a relay.",
       discussion: """
-        A relay is a small server that anybody can run (`hearth-relay serve`). It keeps sealed
+        A relay is a small server that anybody can run (`hearth-relay serve`). It stores encrypted
         blobs and can read nothing. Its address is the line that it prints when it starts.
 
         Example:
           hearth transport add relay hearth-relay://192.0.2.7:7440/0k3f...
 
-        Everything goes over it, unless --only or --private say what does.
+        It carries everything, unless --only or --private limit it.
         """)
 
     @Argument(help: "The relay's address.")
     var address: String
 
-    @Option(help: "The token that the relay's operator gave, where one is needed.")
+    @Option(help: "The token from the relay's operator, if one is needed.")
     var token: String?
 
     @OptionGroup var cargo: CargoOptions
@@ -108,7 +108,7 @@ struct TransportCommand: AsyncParsableCommand {
   /// Lists the transports.
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "List the ways to others.")
+      commandName: "list", abstract: "List the transports.")
 
     @OptionGroup var options: CommonOptions
 
@@ -138,8 +138,8 @@ struct TransportCommand: AsyncParsableCommand {
   /// Removes a transport; its stored files stay in place.
   struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "remove", abstract: "Forget a way to others.",
-      discussion: "What is in a folder or at a relay stays there; it is encrypted.")
+      commandName: "remove", abstract: "Remove a transport.",
+      discussion: "Data in the folder or at the relay stays there, encrypted.")
 
     @Argument(help: "Its number, path or address.")
     var name: String
@@ -157,7 +157,7 @@ struct TransportCommand: AsyncParsableCommand {
       try await node.close()
       for warning in warnings { Output.note(warning) }
       if options.json { return try Output.json(Document(removed: name)) }
-      Output.print("transport \(name) is forgotten")
+      Output.print("transport \(name) is removed")
     }
   }
 }

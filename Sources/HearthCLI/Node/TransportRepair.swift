@@ -7,14 +7,14 @@ extension TransportCommand {
   /// Repairs damage that somebody caused at a relay.
   struct Repair: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "repair", abstract: "Put a household's mailboxes at a relay right.",
+      commandName: "repair", abstract: "Repair a household's mailboxes at a relay.",
       discussion: """
-        For owners and admins. Where this device manages the mailboxes, what members who do not
-        manage them, and strangers, stored there and nobody can use is cleared. What is all but
-        full even then begins anew, if all that is of use in it is here; others are then told that
-        the relay lost what it had, and give it again. Where somebody manages them who was removed,
-        they are made anew at the same relay under other names, which the others find by
-        themselves; links that were sent before may not lead there.
+        For owners and admins. If this device manages the mailboxes, it clears useless data that
+        strangers, and members who do not manage them, stored there. If a mailbox is still nearly
+        full, it is emptied, provided that this device has all useful data of it; others then see
+        that the relay lost its data, and publish it again. If a removed person manages the
+        mailboxes, they are created again at the same relay under other names. The others find
+        these by themselves; links that were sent before may not lead there.
         """)
 
     @Argument(help: "The relay's number or address.")
@@ -83,15 +83,15 @@ extension TransportCommand {
     private static func sentence(_ repair: RelayRepair) -> String {
       switch repair {
       case .cleared(let lines):
-        lines.isEmpty ? "its mailboxes there are right" : "was cleared of"
+        lines.isEmpty ? "its mailboxes there are in order" : "was cleared of"
       case .moved:
-        "its mailboxes were made anew, as nobody managed them there who may; the others find them "
-          + "when they sync"
+        "its mailboxes were created again, as nobody with the right to do so managed them; the "
+          + "others find them when they sync"
       case .managedBy: "this device does not manage its mailboxes there yet: let one of these sync"
       case .unread:
-        "nothing was looked at, as not all that lies there could be read: see what sync says, then "
-          + "repair again"
-      case .failed: "the relay did not do it"
+        "nothing was checked, as not all data there could be read: follow the messages of "
+          + "`hearth sync`, then repair again"
+      case .failed: "the relay refused"
       case .noPlace:
         "somebody has taken every name for its mailboxes there: add another relay with `hearth "
           + "transport add relay`"
