@@ -99,7 +99,7 @@ def together(places):
         places.says(home, ["verify"])
     places.says("copy", ["log"], "this node's folder was copied or restored", "as incarnation 2")
     places.says("ben", ["audit"], "Dan joined with phone", "Eve joined with phone",
-                "Ada's laptop began a new life (its files were restored or copied)")
+                "Ada's laptop started a new incarnation (its files were restored or copied)")
     places.says("ada", ["log"], "a copy of this device is in use elsewhere",
                 "hearth device revoke")
     places.says("ada", ["status"], "a copy of this device is in use elsewhere")

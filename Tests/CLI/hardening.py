@@ -260,7 +260,7 @@ def look_alikes(home):
     check(requests[0].get("looksLike") == [ids["Cleo"]], "approve --json: %r" % requests)
     home.says("anna", ["approve", other, "--yes"], "the name %s looks like that of Cleo" % other)
     home.says("asks", ["sync"], "joined Home")
-    home.says("anna", ["audit"], "let in %s (looks like Cleo; device" % other)
+    home.says("anna", ["audit"], "approved %s (looks like Cleo; device" % other)
 
 
 def main():

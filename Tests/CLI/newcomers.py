@@ -79,7 +79,7 @@ def from_joining(family):
     family.sync("ben")
     for home in ("anna", "ben"):
         family.says(home, ["status"], "newcomers read how things stand, and what comes after")
-    family.says("ben", ["audit"], "let newcomers read only what comes after them")
+    family.says("ben", ["audit"], "let newcomers read only later changes")
     family.init("late", "Mallory", "phone")
     # What the link led to is gone from folder and relay.
     family.says("late", ["join", family.old], "was closed", status=FAILED)

@@ -216,7 +216,7 @@ def flatmate(family):
     family.says("ada", ["status"], "1 change of removed devices in quarantine")
     family.says("ben", ["quarantine", "adopt", "1"], "Ben is a child", status=NOT_ALLOWED)
     family.says("ada", ["quarantine"], "1. 1 change by Dan on laptop", "adopt NUMBER")
-    family.says("ada", ["quarantine", "adopt", "1"], "they count now, as yours", "next:")
+    family.says("ada", ["quarantine", "adopt", "1"], "they now count as yours", "next:")
     family.sync("ben")
     check("Dan's new chore" in family.titles("ben"), "what was adopted did not come")
     family.says("ada", ["quarantine"], "empty")
@@ -250,7 +250,7 @@ def unsynced_work(family):
           == [("added", "Eli's idea"), ("done", "Paint the fence")], "in quarantine: %r" % held)
     family.says("eli", ["doctor"], "membership: you were removed from Home by Ada",
                 "ask an owner or admin for an invitation", status=2)
-    family.says("ada", ["quarantine", "adopt", "1"], 'added "Eli\'s idea"', "they count now, as yours")
+    family.says("ada", ["quarantine", "adopt", "1"], 'added "Eli\'s idea"', "they now count as yours")
     family.sync("ada", "cleo", "eli")
     check("Eli's idea" in family.titles("cleo"), "what was adopted did not come")
     family.says("cleo", ["history"], "Paint the fence")
@@ -469,15 +469,15 @@ def usage(family):
 def audit(family):
     family.sync("ben", "cleo", "ben")
     said = family.says(
-        "ben", ["audit"], "Ada began the household", "invited a member",
+        "ben", ["audit"], "Ada created the household", "invited a member",
         "Ben joined with phone, by Ada's invitation", "closed: used up",
-        "Ada let in Cleo with tablet",
-        "Ada made Cleo an admin", "Ada removed Dan", "Ada took over 1 change of Dan's laptop",
+        "Ada approved Cleo with tablet",
+        "Ada made Cleo an admin", "Ada removed Dan", "Ada adopted 1 change of Dan's laptop",
         "Cleo revoked Cleo's old phone", "Ada offered the household to Cleo",
         "Cleo became the owner", "Ada left", "Cleo merged Zoë (", ") into Zoë (",
-        "Cleo took the merging of Zoë (", "(laptop)")
-    check("made a new key" not in said, "the audit tells what devices do by themselves")
-    family.says("ben", ["audit", "--all"], "made a new key for Home")
+        "Cleo undid the merge of Zoë (", "(laptop)")
+    check("created a new key" not in said, "the audit tells what devices do by themselves")
+    family.says("ben", ["audit", "--all"], "created a new key for Home")
     entries = family.json("ben", "audit").get("entries", [])
     check(
         all({"at", "device", "deviceId", "kind", "text", "person"} <= set(item)
@@ -493,7 +493,7 @@ def compare(family):
     family.sync("cleo", "ben", "cleo", "ben")
     digits = family.json("cleo", "compare").get("digits", "")
     check(re.fullmatch(r"(\d{5} ){5}\d{5}", digits), "digits: %r" % digits)
-    family.says("ben", ["compare", "--with", digits], "equal: both devices hold the same")
+    family.says("ben", ["compare", "--with", digits], "equal: both devices have the same")
     family.says("ben", ["compare", "--qr"], "█", "▀")
     family.says("ben", ["done", "door"], "done")
     family.says(

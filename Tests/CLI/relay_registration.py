@@ -147,7 +147,7 @@ def inviting(family):
     link = family.link("ben", "--approve")
     fay = family.home("fay")
     family.says(fay, ["init", "--person", "Fay", "--device", "phone"])
-    family.says(fay, ["join", link], "asked Home to let this device in")
+    family.says(fay, ["join", link], "asked Home to approve this device")
     number = [part for part in family.says(ben, ["approve"], "number: ").splitlines()
               if "number:" in part][0].split("number:")[1].strip()
     family.says(ben, ["approve", "Fay", "--number", number], "Fay is a member of Home now")

@@ -243,7 +243,7 @@ def lost_work(home):
     home.says("ben", ["quarantine"], "by Ida", "hearth quarantine adopt NUMBER")
     numbers = re.findall(r"^(\d+)\. .* by Ida", home.run("ben", "quarantine").stdout, re.M)
     check(len(numbers) == 1, "Ida's work is not in Ben's quarantine: %r" % numbers)
-    home.says("ben", ["quarantine", "adopt", numbers[0], "--yes"], "took over 1 change")
+    home.says("ben", ["quarantine", "adopt", numbers[0], "--yes"], "adopted 1 change")
     home.says("ida", ["join", home.link("ben", "invite")], "joined Home")
     titles = [c["title"] for c in json.loads(home.run("ben", "list", "--json").stdout)["chores"]]
     check("Ida's chore" in titles, "Ida's work is lost: %r" % titles)

@@ -203,5 +203,5 @@ def t10(home):
     for name in ("ada", "dora"):
         home.run(name, "sync")
         lines = [line for line in home.must(name, "audit").splitlines() if "had waited" in line]
-        check(len(lines) == 1 and "Ada let in %s with " % late in lines[0],
+        check(len(lines) == 1 and "Ada approved %s with " % late in lines[0],
               "%s: the audit tells of who had waited: %r" % (name, lines))

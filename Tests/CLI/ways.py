@@ -99,7 +99,8 @@ def refusals(ways):
     carry = ["transport", "carry"]
     ways.says("anna", [*carry, "9", "--everything"], "there is no transport 9", status=FAILED)
     ways.says("anna", [*carry, "1"], "no option says what", status=USAGE)
-    ways.says("anna", [*carry, "1", "--only", "Home", "--also", "Flat"], "these options exclude each other", status=USAGE)
+    ways.says("anna", [*carry, "1", "--only", "Home", "--also", "Flat"],
+              "these options exclude each other", status=USAGE)
     ways.says("anna", [*carry, "1", "--only", "Nowhere"], "no household named", status=FAILED)
     ways.says("anna", ["transport", "add", "folder", ways.folder, "--only", "Nowhere"],
               "no household named", status=FAILED)

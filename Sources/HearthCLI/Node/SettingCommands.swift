@@ -183,7 +183,7 @@ struct SetSetting: AsyncParsableCommand {
 /// `hearth settings unset`.
 struct UnsetSetting: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "unset", abstract: "Clear a setting, so that the next scope or the default applies.")
+    commandName: "unset", abstract: "Clear a setting: the next scope or the default applies.")
   @OptionGroup var common: CommonOptions
   @Argument(help: "The setting.", completion: .list(SettingKey.all.map(\.name))) var key: String
   @Option(help: "device, person or household; by default the setting's usual scope.")

@@ -8,18 +8,18 @@ import Household
 /// Shows the control log in words.
 struct AuditCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "audit", abstract: "Who admitted whom, when, by which device.",
+    commandName: "audit", abstract: "Show who admitted whom, when, with which device.",
     discussion: """
-      Everything that people and devices did to the membership of the household, oldest first.
-      Each line was signed by the device that it names. What had no effect says why. Also who was
-      merged into whom.
+      Lists everything that people and devices did to the membership of the household, oldest
+      first, and the merges of people. The device that a line names has signed it. If a line had no
+      effect, it says why.
 
       Examples:
         hearth audit
         hearth audit --all --json
       """)
 
-  @Flag(help: "Also what devices do by themselves: new keys, handing keys on, heartbeats.")
+  @Flag(help: "Also what devices do by themselves: new keys, key deliveries, heartbeats.")
   var all = false
 
   @OptionGroup var options: CommonOptions
@@ -102,7 +102,7 @@ extension AuditText {
     func name(_ id: PersonID) -> String { people.name(of: id) ?? "somebody unknown" }
     let deed =
       merge.into.map { "merged \(name(merge.person)) into \(name($0))" }
-      ?? "took the merging of \(name(merge.person)) back"
+      ?? "undid the merge of \(name(merge.person))"
     return Told(
       id: merge.event, milliseconds: merge.version.time.milliseconds, person: author,
       device: device, kind: merge.into == nil ? "mergeUndo" : "merge", text: "\(who) \(deed)")
@@ -181,12 +181,12 @@ struct AuditText {
   func line(_ entry: AuditEntry) -> String {
     let who = entry.person.map(person) ?? names.name(of: entry.device)
     let history =
-      entry.history.map { ", in history \($0) of those that the device wrote" } ?? ""
+      entry.history.map { ", in history \($0) of this device" } ?? ""
     if case .transferOwner(let transfer) = entry.operation, transfer.to == entry.person {
       return "\(who) withdrew the offer of the household\(history)"
     }
     if case .incarnate(let life) = entry.operation {
-      return "\(names.fullName(of: entry.device)) began a new life "
+      return "\(names.fullName(of: entry.device)) started a new incarnation "
         + "(\(LifeBeginning.cause(of: life.reason)))\(history)"
     }
     if case .confirm(let targets) = entry.operation, !targets.isEmpty {
@@ -223,7 +223,7 @@ struct AuditText {
     let others = confirmed.filter { !$0.hasWaited }.map(name)
     var deeds: [String] = []
     if !waited.isEmpty {
-      deeds.append("let in \(waited.joined(separator: " and ")), who had waited")
+      deeds.append("approved \(waited.joined(separator: " and ")), who had waited")
     }
     if !others.isEmpty { deeds.append("confirmed \(others.joined(separator: " and "))") }
     let rest = count - confirmed.count
@@ -235,7 +235,7 @@ struct AuditText {
   private func reason(_ exposures: [AuditEntry.Exposure]) -> String {
     let causes = exposures.map { exposure -> String in
       switch exposure.operation {
-      case .join(let join): return "\(join.personName) holds a link and is not in"
+      case .join(let join): return "\(join.personName) has a link and is no member"
       case .removeMember(let removal): return "\(person(removal.person)) was removed"
       case .revokeDevice(let revocation):
         return "\(names.fullName(of: revocation.device)) was revoked"
@@ -249,7 +249,7 @@ struct AuditText {
 
   private func deed(_ operation: ControlOperation) -> String {
     switch operation {
-    case .genesis: return "began the household"
+    case .genesis: return "created the household"
     case .inviteCreate(let invite): return deed(invite)
     case .inviteClose(let invite): return "revoked the invitation \(ShortID.text(invite))"
     case .join(let join):
@@ -260,7 +260,7 @@ struct AuditText {
         Membership.deviceID(of: join.device).map {
           people.name(ofNewcomer: join.personName, on: $0)
         } ?? join.personName
-      return "let in \(name) with \(join.device.name), by \(inviter(of: join.invite))"
+      return "approved \(name) with \(join.device.name), by \(inviter(of: join.invite))"
     case .removeMember(let removal): return "removed \(person(removal.person))"
     case .revokeDevice(let revocation):
       return "revoked \(names.fullName(of: revocation.device))"
@@ -278,38 +278,38 @@ struct AuditText {
     case .setRecovery: return "set recovery words"
     case .rotateRecovery: return "replaced the recovery words"
     case .recover(let recover):
-      return "came back with \(recover.device.name) by recovery words"
+      return "recovered with \(recover.device.name) by recovery words"
         + (recover.revokesOthers ? ", and revoked every other device" : "")
     case .forkProof(let proof):
-      return "showed that \(names.fullName(of: proof.author.device)) published two histories"
+      return "proved that \(names.fullName(of: proof.author.device)) published two histories"
     case .adopt(let adopt):
-      return "took over \(Words.count(Int(clamping: adopt.last - adopt.first + 1), "change")) of "
+      return "adopted \(Words.count(Int(clamping: adopt.last - adopt.first + 1), "change")) of "
         + names.fullName(of: adopt.author.device)
     case .complaint(let complaint): return "cannot open a key of \(zone(complaint.zone))"
     case .wrapAdd(let added):
       let devices = added.wraps.map { names.fullName(of: $0.recipient) }
-      return "handed a key of \(zone(added.zone)) to \(devices.joined(separator: ", "))"
-    case .epoch(let grant): return "made a new key for \(zone(grant.zone))"
+      return "sent a key of \(zone(added.zone)) to \(devices.joined(separator: ", "))"
+    case .epoch(let grant): return "created a new key for \(zone(grant.zone))"
     case .setPolicy(let policy):
       return policy.newcomers == .full
-        ? "let newcomers read everything" : "let newcomers read only what comes after them"
-    case .heartbeat: return "told how far the device has got"
+        ? "let newcomers read everything" : "let newcomers read only later changes"
+    case .heartbeat: return "reported which changes the device has"
     case .confirm(let targets):
-      return "confirmed \(Words.count(targets.count, "joining"))"
+      return "confirmed \(Words.count(targets.count, "join"))"
     case .snapshotAttest(let attest):
-      return "attested what \(zone(attest.zone)) holds at the point of somebody's snapshot"
+      return "attested the content of \(zone(attest.zone)) at the point of a snapshot"
     case .zoneDigest(let statement):
-      return "told what \(zone(statement.zone)) holds on the device, to be compared"
+      return "reported the digest of \(zone(statement.zone)) for comparison"
     case .branch(let part):
-      return "showed a part of a history of the members' log that "
-        + "\(names.fullName(of: part.author.device)) published beside another"
+      return "showed a part of a second history of the members' log that "
+        + "\(names.fullName(of: part.author.device)) published"
     default: return "did something that this version does not know"
     }
   }
 
   private func deed(_ invite: ControlOperation.InviteCreate) -> String {
     if let person = invite.person {
-      return "made a link for a further device of \(self.person(person))"
+      return "created a link for another device of \(self.person(person))"
     }
     let uses = invite.maximumUses == 1 ? "" : ", \(invite.maximumUses) times"
     return "invited \(RoleWords.a(invite.role))"

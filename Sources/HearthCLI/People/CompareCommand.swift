@@ -8,11 +8,11 @@ import HearthSync
 /// Compares two devices face to face.
 struct CompareCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "compare", abstract: "Thirty digits to check two devices against each other.",
+    commandName: "compare", abstract: "Show thirty digits to compare two devices.",
     discussion: """
-      Two devices that hold exactly the same changes of the household, people and keys included,
-      show the same thirty digits: nobody in between hides anything from one of them. Sync both
-      first. With --person: sixty digits of your keys and somebody else's, which both of you see.
+      Two devices with exactly the same changes of the household, including people and keys, show
+      the same thirty digits: no transport hides anything from one of them. Sync both first. With
+      --person: sixty digits of your keys and the other person's; both of you see the same.
 
       Examples:
         hearth compare
@@ -22,7 +22,7 @@ struct CompareCommand: AsyncParsableCommand {
 
   @Option(help: "The digits of the other device.") var with: String?
   @Option(help: "Compare keys with this person instead.") var person: String?
-  @Flag(help: "Show the QR code off a terminal too.") var qr = false
+  @Flag(help: "Show the QR code even if the output is not a terminal.") var qr = false
   @OptionGroup var options: CommonOptions
 
   private struct Document: Encodable {
@@ -40,7 +40,7 @@ struct CompareCommand: AsyncParsableCommand {
     if let person {
       let found = try await PeopleNames.of(context).person(person)
       guard found.id != (await node.person) else {
-        throw CommandFailure(.failed, "keys are compared with somebody else")
+        throw CommandFailure(.failed, "you cannot compare keys with yourself")
       }
       other = found
       digits = try await node.safetyNumber(with: found.id, in: context.zone.group)
@@ -67,7 +67,7 @@ struct CompareCommand: AsyncParsableCommand {
       .partial,
       other == nil
         ? "the digits differ: one of the devices has changes that the other one lacks"
-        : "the digits differ: the keys that you have of each other are not the same",
+        : "the digits differ: your keys for each other do not match",
       hint: "`hearth sync` on both, then compare again")
   }
 
@@ -77,7 +77,7 @@ struct CompareCommand: AsyncParsableCommand {
     guard read.count == own.count, read.allSatisfy({ $0.isASCII && $0.isNumber }) else {
       throw CommandFailure(
         .usage, "\(ShownText.quoted(typed)) does not have \(own.count) digits",
-        hint: "write all that `hearth compare` prints on the other device, between quotes")
+        hint: "write all digits that `hearth compare` prints on the other device, in quotes")
     }
     return read == own
   }
@@ -92,16 +92,16 @@ struct CompareCommand: AsyncParsableCommand {
       Output.note("\(name) must see the same: `hearth compare --person YOU` there")
     case (true?, nil):
       Output.print(
-        "equal: both devices hold the same changes, and nobody hides any from one of them")
+        "equal: both devices have the same changes, and no transport hides any from one of them")
     case (true?, _):
-      Output.print("equal: the keys you have of each other are the real ones")
+      Output.print("equal: the keys that you have of each other are the real ones")
     case (false?, nil):
       Output.print("different: one of the devices has changes that the other one lacks")
       Output.note(
-        "next: `hearth sync` on both and compare again; if they still differ, something on the "
-          + "way holds changes back: see `hearth status` and `hearth device`")
+        "next: `hearth sync` on both and compare again; if they still differ, a transport "
+          + "withholds changes: see `hearth status` and `hearth device`")
     case (false?, _):
-      Output.print("different: the keys that you have of each other are not the same")
+      Output.print("different: your keys for each other do not match")
       Output.note(
         "next: `hearth sync` on both and compare again; if they still differ, trust neither: see "
           + "`hearth audit` for who admitted which device")

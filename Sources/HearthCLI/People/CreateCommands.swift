@@ -9,19 +9,19 @@ import Household
 /// Creates and lists households.
 struct HouseholdCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "household", abstract: "Make and list households; what newcomers may read.",
+    commandName: "household", abstract: "Create and list households; set what newcomers may read.",
     subcommands: [Create.self, List.self, Newcomers.self])
 
   /// Creates a household whose owner is this node's person.
   struct Create: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "create", abstract: "Begin a household.",
+      commandName: "create", abstract: "Create a household.",
       discussion: "You become its owner. Others join by an invitation (`hearth invite`).")
 
     @Argument(help: "The household's name.")
     var name: String
 
-    @Option(help: "The time zone in which its days begin, such as Europe/Berlin; otherwise yours.")
+    @Option(help: "The time zone of its days, such as Europe/Berlin; by default yours.")
     var timeZone: String?
 
     @Option(help: "The day on which its weeks begin.")

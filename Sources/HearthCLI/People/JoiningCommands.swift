@@ -10,13 +10,13 @@ struct JoinCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "join", abstract: "Join a household by an invitation's link.",
     discussion: """
-      Whoever has the link can join, so it belongs neither into a shell's history nor into the list
-      of processes: `hearth join -` reads it from standard input, and a terminal does not show it.
+      Anybody with the link can join, so keep it out of the shell's history and the list of
+      processes: `hearth join -` reads it from standard input, and a terminal does not show it.
 
       Examples:
         hearth join -                      then paste the link
         hearth join - < link.txt
-        hearth join - --folder ~/Shared    where the folder is elsewhere on this device
+        hearth join - --folder ~/Shared    if the folder is elsewhere on this device
       """)
 
   @Argument(help: "`-` to read the link that `hearth invite` printed, or the link itself.")
@@ -57,7 +57,7 @@ struct JoinCommand: AsyncParsableCommand {
       asking: "paste the link, the last line that `hearth invite` printed, and press Enter; it is "
         + "not shown:", isAlwaysAsked: false, maximumBytes: InvitationLink.maximumCharacters)
     guard let text = String(validating: line, as: UTF8.self) else {
-      throw CommandFailure(.usage, "what is on standard input is not UTF-8 text")
+      throw CommandFailure(.usage, "standard input is not UTF-8 text")
     }
     return text
   }
@@ -90,7 +90,7 @@ struct JoinCommand: AsyncParsableCommand {
       Output.print("people: \(Style.safe(names.joined(separator: ", ")))")
       if isFurther {
         Output.print(
-          "this device is \(Style.safe(name))'s now"
+          "this device now belongs to \(Style.safe(name))"
             + (isShared ? ", and shares \(Style.safe(name))'s private settings" : ""))
       }
       if let twin = PersonChoice.warning(
@@ -100,11 +100,11 @@ struct JoinCommand: AsyncParsableCommand {
       }
       if ways.count == 1, let way = ways.first, way.cargo?.households.count == 1 {
         Output.note(
-          "it goes over transport \(way.number) (\(way.kind)), and your other households do not: "
+          "transport \(way.number) (\(way.kind)) carries this household, but not your others: "
             + "`hearth transport carry` changes that")
       }
       if let pending = standing?.pending { Output.note(PrivateText.words(pending)) }
-      Output.note("next: `hearth list` shows the chores; `hearth sync --watch` keeps in step")
+      Output.note("next: `hearth list` shows the chores; `hearth sync --watch` keeps syncing")
     }
     try SyncText.check(report, isQuiet: true)
   }
@@ -118,7 +118,7 @@ struct JoinCommand: AsyncParsableCommand {
           people: [], number: pending.number, deviceOf: nil, privateDatabase: false))
     }
     let inviter = Style.safe(pending.inviterName)
-    Output.print("asked \(Style.safe(pending.groupName)) to let this device in")
+    Output.print("asked \(Style.safe(pending.groupName)) to approve this device")
     Output.print("number: \(pending.number)")
     Output.note(
       "next: tell \(inviter) this number, by voice or face to face; \(inviter) or another admin "

@@ -13,8 +13,8 @@ struct OwnerCommand: AsyncParsableCommand {
     discussion: """
       Examples:
         hearth owner transfer Cleo   offer Cleo the household
-        hearth owner accept          take it, on Cleo's device
-        hearth owner withdraw        think better of it
+        hearth owner accept          accept it, on Cleo's device
+        hearth owner withdraw        withdraw the offer
       """,
     subcommands: [Show.self, Transfer.self, Accept.self, Withdraw.self],
     defaultSubcommand: Show.self)
@@ -68,14 +68,14 @@ struct OwnerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "transfer", abstract: "Offer the household to somebody, who must accept.",
       discussion: """
-        Until they accept you stay the owner. An offer does not end by itself; a later one to
-        somebody else replaces it for whoever has seen that. Afterwards you are an admin. Your
-        recovery words are needed: from --words-file, or typed when asked. If you have none yet,
-        `hearth words show` makes them.
+        You stay the owner until they accept; then you are an admin. An offer does not expire; a
+        later one to somebody else replaces it for those who have received that. This needs your
+        recovery words, from --words-file or typed when asked. If you have none yet, create them
+        with `hearth words show`.
         """)
 
     @Argument(help: "The person.") var person: String
-    @Option(help: "A file that holds your 12 recovery words.") var wordsFile: String?
+    @Option(help: "A file that contains your 12 recovery words.") var wordsFile: String?
     @Flag(help: "Do not ask.") var yes = false
     @OptionGroup var options: CommonOptions
 
@@ -94,13 +94,13 @@ struct OwnerCommand: AsyncParsableCommand {
         throw gate.refusal(to: "hand the household over", [.owner])
       }
       guard subject.id != own.id else {
-        throw CommandFailure(.failed, "you are the owner already")
+        throw CommandFailure(.failed, "you are already the owner")
       }
       guard gate.membership.recoveryKeys(of: own.id) != nil else {
         throw CommandFailure(
           .notAllowed,
-          "handing the household over needs recovery words, so that nobody does it with a stolen "
-            + "device", hint: "run `hearth words show` first")
+          "handing the household over needs recovery words, so that a stolen device cannot do it",
+          hint: "run `hearth words show` first")
       }
       let name = Style.safe(subject.name)
       try Confirmation.ask(
@@ -113,7 +113,7 @@ struct OwnerCommand: AsyncParsableCommand {
         try Output.json(Document(offeredTo: subject.name, personId: subject.id.hex))
       } else {
         Output.print("\(Style.safe(context.zone.name)) is offered to \(name)")
-        Output.print("you stay the owner until \(name) accepts, and are an admin then")
+        Output.print("you stay the owner until \(name) accepts, and are then an admin")
         Output.note("next, on \(name)'s device: `hearth sync`, then `hearth owner accept`")
       }
       try SyncText.check(report, isQuiet: true)
@@ -123,7 +123,7 @@ struct OwnerCommand: AsyncParsableCommand {
   /// Accepts the household.
   struct Accept: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "accept", abstract: "Take the household that was offered to you.")
+      commandName: "accept", abstract: "Accept the household that was offered to you.")
 
     @Flag(help: "Do not ask.") var yes = false
     @OptionGroup var options: CommonOptions
@@ -159,8 +159,8 @@ struct OwnerCommand: AsyncParsableCommand {
         Output.note(Telling.words(report))
         if gate.membership.isAtRisk(own.id) {
           Output.note(
-            "next: `hearth words show`: you have one device and no recovery words, and whoever "
-              + "owns a household should not lose it with a phone")
+            "next: `hearth words show`: you have one device and no recovery words, and would lose "
+              + "the household with it")
         }
       }
       try SyncText.check(report, isQuiet: true)
@@ -172,11 +172,11 @@ struct OwnerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "withdraw", abstract: "Take back your offer of the household.",
       discussion: """
-        Who has not heard of it can still accept: an offer was signed, and nobody can unsign it.
-        Your recovery words are needed, as for the offer.
+        The other person can still accept until their device receives this, because the offer is
+        signed. This needs your recovery words, as the offer did.
         """)
 
-    @Option(help: "A file that holds your 12 recovery words.") var wordsFile: String?
+    @Option(help: "A file that contains your 12 recovery words.") var wordsFile: String?
     @OptionGroup var options: CommonOptions
 
     private struct Document: Encodable {

@@ -8,13 +8,12 @@ import Household
 /// Changes without effect.
 struct QuarantineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "quarantine", abstract: "What was written without effect.",
+    commandName: "quarantine", abstract: "List and adopt quarantined changes.",
     discussion: """
-      Changes that a removed person or revoked device wrote, and that whoever removed them had not
-      seen, count for nothing anywhere. Nor does a transaction of which the role of who wrote it
-      does not allow everything, or that puts more into a record than one device may: it counts as
-      a whole or not at all. They are kept, and an admin may
-      take them over.
+      Changes of a removed person or revoked device have no effect if the remover had not received
+      them. A whole transaction has no effect if any part of it exceeds its author's role, or puts
+      more into a record than one device may. Such changes are quarantined: they are kept, and an
+      admin may adopt them.
 
       Examples:
         hearth quarantine           list them, with a number each
@@ -64,7 +63,7 @@ struct QuarantineCommand: AsyncParsableCommand {
   private static func lines(_ item: Item) -> [String] {
     let shown = item.contents.prefix(shownCount)
     let more = item.contents.count - shown.count + item.more
-    guard !shown.isEmpty else { return ["   what they say cannot be opened on this device"] }
+    guard !shown.isEmpty else { return ["   this device cannot open their content"] }
     return shown.map { "   \($0.verb) \(ShownText.quoted($0.title))" }
       + (more > 0 ? ["   and \(more) more"] : [])
   }
@@ -97,18 +96,18 @@ struct QuarantineCommand: AsyncParsableCommand {
     if await context.node.ending(in: context.zone.group) != nil {
       let standing = try await StandingText.Document(of: context.zone, on: context.node)
       let isHere = min(standing.onlyHere, standing.ownQuarantined) > 0
-      return "you do not belong to \(place) any more and cannot take them over"
+      return "you no longer belong to \(place) and cannot adopt them"
         + (isHere
           ? ": keep this device's data, ask an owner or admin for an invitation, `hearth join -` "
             + "with its link on this device and `hearth sync`; then the others have them, and an "
-            + "admin can take them over"
+            + "admin can adopt them"
           : "; an owner or admin can, with `hearth quarantine` on their device")
     }
     let role = await context.node.membership(of: context.zone.group).role(
       of: context.node.device)
     return role?.rank ?? 0 >= Role.admin.rank
-      ? "take over with `hearth quarantine adopt NUMBER`; or leave them: they have no effect"
-      : "an owner or admin of \(place) can take them over, with `hearth quarantine` on their "
+      ? "adopt them with `hearth quarantine adopt NUMBER`, or leave them: they have no effect"
+      : "an owner or admin of \(place) can adopt them, with `hearth quarantine` on their "
         + "device; until then they have no effect"
   }
 
@@ -130,17 +129,17 @@ struct QuarantineCommand: AsyncParsableCommand {
       if options.json { return try Output.json(Document(quarantined: items)) }
       guard !items.isEmpty else {
         return Output.note(
-          "the quarantine is empty: no removed device wrote anything unseen, and nobody anything "
-            + "that their role or the limits of a record do not allow")
+          "the quarantine is empty: there are no unseen changes of removed devices, and none that "
+            + "exceed a role or the limits of a record")
       }
       for item in items {
         let reason =
           switch item.cause {
           case .beyondCut:
-            "written after the removal, or before it and unknown to whoever removed the device"
-          case .notADevice: "its device did not belong to the household"
+            "written after the removal, or unknown to the person who removed the device"
+          case .notADevice: "from a device that did not belong to the household"
           case .beyondRole:
-            "\(item.changes == 1 ? "it holds" : "they hold") more than a role allows"
+            "beyond \(item.changes == 1 ? "its" : "their") author's role"
           case .beyondLimit:
             "\(item.changes == 1 ? "it puts" : "they put") more into a record than one device may"
           }
@@ -157,7 +156,7 @@ struct QuarantineCommand: AsyncParsableCommand {
   struct Adopt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "adopt", abstract: "Write quarantined changes again as your own.",
-      discussion: "What they say counts then, with you as its author. `hearth audit` tells it.")
+      discussion: "They then take effect with you as their author. `hearth audit` shows this.")
     @Argument(help: "The number in `hearth quarantine`.") var number: Int
     @Flag(help: "Do not ask.") var yes = false
     @OptionGroup var options: CommonOptions
@@ -170,7 +169,7 @@ struct QuarantineCommand: AsyncParsableCommand {
 
     func run() async throws {
       let context = try await HouseholdContext.open(options)
-      try await context.roleGate().requireAdmin(to: "take over what is in quarantine")
+      try await context.roleGate().requireAdmin(to: "adopt quarantined changes")
       let (found, items) = try await QuarantineCommand.items(context)
       guard items.indices.contains(number - 1) else {
         throw CommandFailure(
@@ -189,7 +188,7 @@ struct QuarantineCommand: AsyncParsableCommand {
         try Output.json(
           Document(person: item.person, device: item.device, changes: item.changes))
       } else {
-        Output.print("took over \(words): they count now, as yours")
+        Output.print("adopted \(words): they now count as yours")
         Output.note(Telling.words(report))
       }
       try SyncText.check(report, isQuiet: true)

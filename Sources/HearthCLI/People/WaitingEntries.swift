@@ -27,7 +27,7 @@ enum WaitingEntries {
 
   private static func reason(of entry: WaitingEntry, in membership: Membership) -> String {
     membership.voided.first { $0.id == entry.id }.map { membership.words(for: $0) }
-      ?? "something speaks against it"
+      ?? "there is an objection"
   }
 
   /// Lists them, with the next steps.
@@ -36,12 +36,12 @@ enum WaitingEntries {
       let role = item.role.map { "as \($0)" } ?? "as a further device"
       Output.print(
         "\(Style.bold(Style.safe(item.person))) with \(Style.safe(item.device)) "
-          + "(\(item.deviceId.prefix(8))), \(role), joined by link and waits for approval: "
+          + "(\(item.deviceId.prefix(8))), \(role), joined by link and needs approval: "
           + Style.safe(item.reason))
     }
     guard !items.isEmpty else { return }
     Output.note(
-      "let them in only if you know whose device it is: `hearth approve DEVICE`; until then "
+      "approve them only if you know whose device it is: `hearth approve DEVICE`; until then "
         + "their changes do not count")
   }
 
@@ -60,7 +60,7 @@ enum WaitingEntries {
       let list = found.map { "  \(ShortID.text($0.device))  \(Style.safe($0.personName))" }
       throw CommandFailure(
         .failed,
-        "\(ShownText.quoted(text)) fits several joinings:\n" + list.joined(separator: "\n"),
+        "\(ShownText.quoted(text)) fits several joins:\n" + list.joined(separator: "\n"),
         hint: "write the device's id")
     case .none: return nil
     }
@@ -88,7 +88,7 @@ enum WaitingEntries {
     let name = Style.safe(entry.personName)
     let device = "\(Style.safe(entry.deviceName)) (\(ShortID.text(entry.device)))"
     try Confirmation.ask(
-      "let in \(name) with \(device), although \(reason(of: entry, in: membership))?",
+      "approve \(name) with \(device), although \(reason(of: entry, in: membership))?",
       isGiven: isGiven)
     let report = try await context.node.confirm(entry, in: context.zone.group)
     try await context.node.close()
@@ -97,7 +97,7 @@ enum WaitingEntries {
         Document(
           person: entry.personName, device: entry.deviceName, role: entry.role?.name))
     } else {
-      Output.print("\(name) is in: what they wrote counts now")
+      Output.print("\(name) is a member: their changes count now")
       Output.note("next, on \(name)'s \(Style.safe(entry.deviceName)): `hearth sync`")
     }
     try SyncText.check(report, isQuiet: true)
