@@ -119,7 +119,7 @@ def somebody_else(family):
 def revoked(family):
     family.says(
         "laptop", ["device", "revoke", "Anna's phone"], "revoked Anna's phone",
-        "in your private database neither", "Anna has 1 device left")
+        "nor those of your private database", "Anna has 1 device left")
     family.set("laptop", "page-size", "40")
     family.sync("laptop", "phone", "phone")
     check(family.get("phone", "page-size") == "7", "the revoked phone reads on")
@@ -149,7 +149,7 @@ def approved(family):
     family.says("ben", ["sync"], "watch requests your private database: `hearth approve`")
     family.says("ben", ["status"], "watch requests it: `hearth approve`")
     family.says("ben", ["device"], "no", "hearth device add")
-    family.says("ben", ["approve"], "Ben with watch", "to your private database", number)
+    family.says("ben", ["approve"], "Ben with watch", "for your private database", number)
     family.says(
         "ben", ["approve", "Ben", "--number", number], "watch shares your private database now")
     family.sync("watch")

@@ -206,7 +206,7 @@ def recovered(family):
 def set_back(family):
     """From then on newcomers read everything that is written, and nothing that was closed."""
     family.says("new", ["household", "newcomers", "everything"], "newcomers read everything now",
-                "stays closed")
+                "still cannot read")
     family.says("new", ["add", "roof"])
     link = family.link("new", "invite")
     family.init("tom", "Tom", "pad")

@@ -193,7 +193,7 @@ def flatmate(family):
     # One command removes him.
     family.says(
         "ada", ["member", "remove", "Dan"], "removed Dan from Home, with laptop",
-        "nobody can take that back", "new keys were made", "quarantine: empty", "next:")
+        "nobody can undo that", "new keys were created", "quarantine: empty", "next:")
     family.says("ada", ["add", "Secret party"])
     family.sync("ada")
     family.says("dan", ["add", "Dan's new chore"])
@@ -281,7 +281,7 @@ def lost_phone(family):
         "device list: %r" % devices)
     family.says("ben", ["device", "revoke", "laptop"], "may not revoke", status=NOT_ALLOWED)
     family.says(
-        "cleo", ["device", "revoke", "old phone"], "revoked Cleo's old phone", "new keys were made",
+        "cleo", ["device", "revoke", "old phone"], "revoked Cleo's old phone", "new keys were created",
         "Cleo has 1 device left", "next: `hearth device add`")
     family.says("cleo", ["add", "Buy a phone"])
     family.sync("cleo", "phone", "ada")
@@ -388,9 +388,9 @@ def two_zoes(family):
     for home, person in (("zoe2", "Zoë is a member"), ("ben", "Ben is a child")):
         family.says(home, merge, person + " and may not merge people: ask Cleo",
                     status=NOT_ALLOWED)
-    family.says("cleo", ["member", "merge", "Zoë"], "as whom", status=USAGE)
+    family.says("cleo", ["member", "merge", "Zoë"], "the present member is missing", status=USAGE)
     # The one who has gone is meant first, the one who is here then.
-    said = family.says("cleo", merge, "counts as Zoë", "now: 6 points in all", "take it back",
+    said = family.says("cleo", merge, "counts as Zoë", "now: 6 points in all", "undo it",
                        "next:")
     ghost = re.search(r"Zoë \(([0-9a-f]{8})\) counts as Zoë \(%s\)" % ids[0][:8], said)
     check(ghost is not None, "which Zoë counts as which: %r" % said)

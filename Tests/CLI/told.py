@@ -141,7 +141,7 @@ def stranded(home):
     home.sync("eve", "ben")
     home.says(
         "ben", ["device", "revoke", "Eve's phone"], "Eve has 0 devices left",
-        "Eve comes back with recovery words", "hearth device add --for Eve")
+        "Eve can return with recovery words", "hearth device add --for Eve")
     home.says("eve", ["sync"], "this device was revoked in Home by Ben")
     link = home.link("ben", "invite")
     home.says(

@@ -7,25 +7,25 @@ import HearthSync
 /// Approves a join request.
 struct ApproveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "approve", abstract: "List who asks to join, and let somebody in.",
+    commandName: "approve", abstract: "List requests to join, and approve them.",
     discussion: """
       Before you approve, compare the number with the one that the newcomer's device shows, by
-      voice or face to face: only then is it their device that you let in. `--number` does it for
-      you with what they read out.
+      voice or face to face: this proves that the request is from their device. `--number` compares
+      it with the number that they read out.
 
-      To refuse somebody, end the invitation by which they ask; the list tells its id. The newcomer
-      is told with their next sync.
+      To refuse a request, revoke its invitation; the list shows the id. The newcomer learns of it
+      with their next sync.
 
-      Somebody who joined with a link that was closed, used up or expired waits for approval too:
-      approve it only if you know whose device it is.
+      People who joined with a link that was closed, used up or expired need approval too: approve
+      them only if you know whose device it is.
 
       Examples:
-        hearth approve                  who asks
-        hearth approve Nina             let Nina in
-        hearth invite revoke 3f09aa12   refuse whoever asks by this invitation
+        hearth approve                  list the requests
+        hearth approve Nina             approve Nina
+        hearth invite revoke 3f09aa12   refuse all requests by this invitation
       """)
 
-  @Argument(help: "Who: the person's name, or digits of the device's id; otherwise all are listed.")
+  @Argument(help: "The person's name, or digits of the device's id; without it all are listed.")
   var join: String?
 
   @Option(help: "The number that the newcomer's device shows; it must be the same.")
@@ -68,7 +68,7 @@ struct ApproveCommand: AsyncParsableCommand {
     let context = try await HouseholdContext.open(options)
     let news = try await context.node.sync()
     let own = try await PrivateText.requests(to: context.node)
-    if own.isEmpty { try await context.roleGate().requireAdmin(to: "let anybody in") }
+    if own.isEmpty { try await context.roleGate().requireAdmin(to: "approve anybody") }
     let waiting = try await context.node.waitingJoins(of: context.zone.group) + own
     guard let join else { return try await list(waiting, context, news) }
     guard let chosen = try find(join, among: waiting) else {
@@ -94,8 +94,8 @@ struct ApproveCommand: AsyncParsableCommand {
         ofNewcomer: request.personName, nil, in: membership, context.zone.name) : nil
     if let typed, typed != chosen.number.filter(\.isNumber) {
       throw CommandFailure(
-        .notAllowed, "the numbers differ: this request is not from the device that shows yours",
-        hint: "do not approve it; let \(name) read the number once more, or make a new invitation")
+        .notAllowed, "the numbers differ: this request is from another device",
+        hint: "do not approve it; let \(name) read the number again, or create a new invitation")
     }
     if let twin, !options.json { Output.note(twin) }
     if typed == nil {
@@ -129,7 +129,7 @@ struct ApproveCommand: AsyncParsableCommand {
     guard digits.allSatisfy({ $0.isASCII && $0.isNumber }), digits.count == numberDigits else {
       throw CommandFailure(
         .usage, "\(ShownText.quoted(typed)) does not have \(numberDigits) digits",
-        hint: "write the whole number that the newcomer's device shows, between quotes")
+        hint: "write the whole number that the newcomer's device shows, in quotes")
     }
     return digits
   }
@@ -195,8 +195,8 @@ struct ApproveCommand: AsyncParsableCommand {
             + "refuse, `hearth invite revoke INVITATION`")
       } else if late.isEmpty {
         Output.note(
-          "these requests can no longer be approved: `hearth invite --approve` makes another "
-            + "invitation; `hearth invite revoke INVITATION` tells those who wait")
+          "these requests can no longer be approved: `hearth invite --approve` creates another "
+            + "invitation; `hearth invite revoke INVITATION` notifies those who wait")
       }
     }
     try SyncText.check(report, isQuiet: true)
@@ -238,7 +238,7 @@ struct ApproveCommand: AsyncParsableCommand {
         + (isOfHousehold
           ? "as \(item.role.name), invited by \(Style.safe(item.inviterName)) with invitation "
             + ShortID.text(request.invite)
-          : "to your private database"))
+          : "for your private database"))
     if let names = item.usedBy {
       Output.print(
         "  too late: the invitation was used by \(Style.safe(names.joined(separator: ", ")))")
@@ -261,16 +261,16 @@ struct ApproveCommand: AsyncParsableCommand {
       return CommandFailure(
         .notAllowed,
         "\(Style.safe(late.personName)) asks with invitation \(ShortID.text(late.invite)), which "
-          + "has ended: it no longer lets anybody in",
-        hint: "`hearth invite --approve` makes another")
+          + "has ended: nobody can join with it any more",
+        hint: "`hearth invite --approve` creates another")
     }
     return CommandFailure(
       .failed,
       "\(ShownText.quoted(text)) is not the name of anybody who asks to join with an open "
         + "invitation",
       hint: waiting.isEmpty
-        ? "the newcomer runs `hearth join -` first, and the folder must have brought it here"
-        : "`hearth approve` lists who does")
+        ? "the newcomer runs `hearth join -` first, and the request must have arrived here"
+        : "`hearth approve` lists the requests")
   }
 
   /// Returns the request that a text identifies; nil if there is none.

@@ -10,24 +10,24 @@ struct DeviceCommand: AsyncParsableCommand {
     commandName: "device", abstract: "The devices of the household: list, add, rename, revoke.",
     discussion: """
       Examples:
-        hearth device                      which devices there are, and how far each has got
-        hearth device add --qr             a link for a further device of yours
+        hearth device                      which devices there are, and what each has
+        hearth device add --qr             a link for another device of yours
         hearth device rename phone "old phone"
-        hearth device revoke "old phone"   it is lost: it gets nothing new
+        hearth device revoke "old phone"   it is lost: it receives nothing new
       """,
     subcommands: [List.self, Add.self, Rename.self, Revoke.self], defaultSubcommand: List.self)
 
   /// Lists the devices.
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "List the devices and how far each has got.",
+      commandName: "list", abstract: "List the devices and what each of them has.",
       discussion: """
-        HAS tells what a device had when it last spoke: with every change that it makes, and once
-        a day where it only reads. It may have more by now. PRIVATE tells of your own devices
-        whether they share your private database.
+        HAS shows what a device had when it last reported: with every change that it makes, and
+        once a day if it only reads. It may have more by now. PRIVATE shows whether a device of
+        yours shares your private database.
         """)
 
-    @Flag(help: "Also those that do not belong to the household any more.") var all = false
+    @Flag(help: "Also those that no longer belong to the household.") var all = false
     @OptionGroup var options: CommonOptions
 
     private struct Document: Encodable {
@@ -110,23 +110,23 @@ struct DeviceCommand: AsyncParsableCommand {
   /// Creates an invitation for another device of the same person.
   struct Add: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "add", abstract: "Make a link for a new device of yours, or of somebody else.",
+      commandName: "add", abstract: "Create a link for a new device of yours, or somebody else's.",
       discussion: """
         The last line of the output is the link. On the new device: `hearth init --person NAME`
-        with your name, then `hearth join -` and the link. It is yours then, with your role and
-        points, and shares your private database: the settings of scope person. With --approve the
-        link carries no keys: an owner or admin lets the device into the household, and you into
-        your private database (`hearth approve`).
+        with your name, then `hearth join -` and the link. The device is then yours, with your role
+        and points, and shares your private database: the settings of scope person. With --approve
+        the link contains no keys: an owner or admin approves the device for the household, and you
+        for your private database (`hearth approve`).
 
-        With --for the device is somebody else's who lost theirs: an owner or admin makes the link
-        for a person of lower role, who keeps points, turns and badges. Equals and above come back
-        with their own recovery words or another device of theirs.
+        Use --for for a person who lost every device: an owner or admin creates the link for a
+        person of a lower role, who keeps points, turns and badges. People of the same or a higher
+        role need their own recovery words or another device of theirs.
         """)
 
-    @Option(name: .customLong("for"), help: "Whose new device it is, if not yours.")
+    @Option(name: .customLong("for"), help: "The person whose new device it is, if not you.")
     var owner: String?
-    @Option(help: "How long the link is good: a number with m, h or d.") var expires = "1h"
-    @Flag(help: "Whoever has the link only asks (`hearth approve`).") var approve = false
+    @Option(help: "How long the link is valid: a number with m, h or d.") var expires = "1h"
+    @Flag(help: "The link only lets the device ask (`hearth approve`).") var approve = false
     @Flag(help: "Also show the link as a QR code.") var qr = false
     @OptionGroup var options: CommonOptions
 
@@ -143,11 +143,11 @@ struct DeviceCommand: AsyncParsableCommand {
           let name = Style.safe(person.name)
           guard person.role.rank < own.role.rank else {
             throw CommandFailure(
-              .notAllowed, "only somebody of a higher role can let in a new device of \(name)",
-              hint: "\(name) comes back with recovery words (`hearth recover`), or makes a link "
-                + "with another device (`hearth device add`)")
+              .notAllowed, "only a person of a higher role can add a new device of \(name)",
+              hint: "\(name) can use recovery words (`hearth recover`), or create a link "
+                + "on another device (`hearth device add`)")
           }
-          try gate.requireAdmin(to: "let in a new device of \(name)")
+          try gate.requireAdmin(to: "add a new device of \(name)")
           terms.isToOneself = false
           terms.person = person.id
           terms.role = person.role
@@ -201,10 +201,11 @@ struct DeviceCommand: AsyncParsableCommand {
   /// Ends a device's access.
   struct Revoke: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "revoke", abstract: "End a device's access: it is lost, stolen or sold.",
+      commandName: "revoke", abstract: "Revoke a device that is lost, stolen or sold.",
       discussion: """
-        New keys are made at once. The device keeps what it has and gets nothing new; its person
-        stays. Everybody may revoke their own devices, admins those of people below them.
+        The household gets new keys at once. The device keeps its data and receives nothing new;
+        its person stays. Everybody may revoke their own devices; admins may revoke those of people
+        below them.
         """)
 
     @Argument(help: "The device, by name or id.") var device: String
@@ -235,13 +236,13 @@ struct DeviceCommand: AsyncParsableCommand {
       try gate.requireMember()
       guard device.id != (await node.device) else {
         throw CommandFailure(
-          .failed, "this is the device you are using, and a device is revoked from another one",
+          .failed, "you are using this device, and only another device can revoke it",
           hint: "use another device of yours, or `hearth member leave`")
       }
       if device.person != gate.person?.id, let owner = names.membership.person(device.person) {
         try gate.requireAbove(owner, to: "revoke \(name)")
       }
-      try Confirmation.ask("revoke \(name)? it gets nothing new, for good", isGiven: yes)
+      try Confirmation.ask("revoke \(name)? it never receives anything again", isGiven: yes)
       let hadPrivate = try await PrivateText.Devices(of: node).has(device) == true
       let hasWords = names.membership.recoveryKeys(of: device.person) != nil
       try await node.revoke(device.id, from: context.zone.group)
@@ -257,10 +258,10 @@ struct DeviceCommand: AsyncParsableCommand {
             devicesLeft: left, newKeys: keys, privateDatabase: hadPrivate,
             wordsToRotate: hasWords))
       } else {
-        Output.print("revoked \(name): it keeps what it has and gets nothing new")
+        Output.print("revoked \(name): it keeps its data and receives nothing new")
         Output.print(
-          "new keys were made: nothing written from now on can be opened there"
-            + (hadPrivate ? ", in your private database neither" : ""))
+          "new keys were created: it cannot open changes from now on"
+            + (hadPrivate ? ", nor those of your private database" : ""))
         Output.print("\(Style.safe(person)) has \(Words.count(left, "device")) left")
         if device.person != gate.person?.id || !Telling.hasReached(report) {
           Output.note(Telling.words(report))
@@ -268,19 +269,19 @@ struct DeviceCommand: AsyncParsableCommand {
         if device.person == gate.person?.id {
           if hasWords {
             Output.note(
-              "next: `hearth words rotate`, as that device knows where the capsule of your "
-                + "recovery words lies and could spoil it")
+              "next: `hearth words rotate`, as that device knows where your recovery bundle is "
+                + "and could damage it")
           }
-          Output.note("next: `hearth device add` on this device makes a link for a new one")
+          Output.note("next: `hearth device add` on this device creates a link for a new one")
         } else if left > 0, hasWords {
           Output.note(
-            "tell \(Style.safe(person)) to make new recovery words (`hearth words rotate`): that "
-              + "device knows where their capsule lies")
+            "ask \(Style.safe(person)) to rotate the recovery words (`hearth words rotate`): that "
+              + "device knows where their recovery bundle is")
         } else if left == 0 {
           let who = Style.safe(person)
           Output.note(
-            "\(who) comes back with recovery words (`hearth recover`); without them an owner or "
-              + "admin lets in a new device: `hearth device add --for \(ShellText.word(who))`")
+            "\(who) can return with recovery words (`hearth recover`); without them an owner or "
+              + "admin adds a new device: `hearth device add --for \(ShellText.word(who))`")
         }
       }
       try SyncText.check(report, isQuiet: true)

@@ -9,10 +9,10 @@ struct InviteCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "invite", abstract: "Let somebody join the household.",
     discussion: """
-      The last line of the output is the link. Whoever has it can join until it expires, so give
-      it to one person only, over a channel you trust. With --approve the link only lets somebody
-      ask, and you or another admin let them in: `hearth approve`. That is so by itself for admins
-      and for links that several people may use, unless you say --at-once.
+      The last line of the output is the link. Anybody with the link can join until it expires, so
+      send it to one person only, over a channel that you trust. With --approve the link only lets
+      them ask, and you or another admin approve: `hearth approve`. This is the default for admins
+      and for links for several people, unless you add --at-once.
 
       Examples:
         hearth invite                          one member, within a week
@@ -26,18 +26,18 @@ struct InviteCommand: AsyncParsableCommand {
   /// Creates an invitation.
   struct Create: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "create", abstract: "Make an invitation.")
+      commandName: "create", abstract: "Create an invitation.")
 
     @Option(help: "What the person may do: reader, child, member or admin.")
     var role = "member"
 
-    @Flag(help: "Whoever has the link only asks; an admin lets them in (`hearth approve`).")
+    @Flag(help: "The link only lets people ask; an admin approves them (`hearth approve`).")
     var approve = false
 
-    @Flag(help: "Whoever has the link is in at once, also as admin or with several uses.")
+    @Flag(help: "The link needs no approval, even for an admin or several uses.")
     var atOnce = false
 
-    @Option(help: "How long the link is good: a number with m, h or d.")
+    @Option(help: "How long the link is valid: a number with m, h or d.")
     var expires = "7d"
 
     @Option(help: "How many devices may use it.")
@@ -75,7 +75,7 @@ struct InviteCommand: AsyncParsableCommand {
   /// Lists the invitations.
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "List the invitations that were made.")
+      commandName: "list", abstract: "List the invitations.")
 
     @OptionGroup var options: CommonOptions
 
@@ -121,7 +121,7 @@ struct InviteCommand: AsyncParsableCommand {
             }))
       }
       guard !membership.invites.isEmpty else {
-        return Output.note("no invitations yet: `hearth invite` makes one")
+        return Output.note("no invitations yet: `hearth invite` creates one")
       }
       let rows = membership.invites.map { invite in
         let terms = invite.operation
@@ -144,10 +144,10 @@ struct InviteCommand: AsyncParsableCommand {
   struct Revoke: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "revoke",
-      abstract: "End an invitation, so that nobody can join with it any more.",
+      abstract: "Revoke an invitation, so that nobody can join with it any more.",
       discussion: """
-        Who has joined already stays. An invitation that lets in at once carries keys, so new ones
-        are made.
+        People who have joined stay. An invitation without approval contains keys, so the household
+        gets new ones.
         """)
 
     @Argument(help: "The invitation's id in `hearth invite list`, or its first digits.")
@@ -177,7 +177,7 @@ struct InviteCommand: AsyncParsableCommand {
           hint: "see `hearth invite list`; write at least four digits of the id")
       }
       guard !invite.isClosed else {
-        throw CommandFailure(.failed, "this invitation is revoked already")
+        throw CommandFailure(.failed, "this invitation is already revoked")
       }
       if gate.membership.device(invite.creator)?.person != own.id {
         try gate.requireAdmin(to: "revoke the invitations of others")
@@ -196,7 +196,7 @@ struct InviteCommand: AsyncParsableCommand {
             + ShortID.text(invite.operation.invite)
         )
         if invite.operation.admission == .auto, own.role != .reader {
-          Output.print("new keys were made, as its link carries the old ones")
+          Output.print("new keys were created, as its link contains the old ones")
         }
         Output.note(Telling.words(report))
       }
@@ -256,7 +256,7 @@ enum InviteText {
       try await node.withdraw(link, of: context.zone.id)
       throw CommandFailure(
         failure.status, failure.message,
-        hint: "nobody was given the link, so the invitation was closed again")
+        hint: "nobody received the link, so the invitation was closed again")
     }
     try await node.close()
   }
@@ -268,10 +268,10 @@ enum InviteText {
   ) {
     let place = Style.safe(context.zone.name)
     if terms.isToOneself {
-      Output.note("a link for a further device of yours in \(place), good until \(moment)")
+      Output.note("a link for another device of yours in \(place), valid until \(moment)")
       if terms.needsApproval {
         Output.note(
-          "the device asks: an owner or admin of \(place) lets it in, and you into your private "
+          "an owner or admin of \(place) must approve the device, and you for your private "
             + "database: `hearth approve`")
       }
       Output.note(
@@ -279,16 +279,16 @@ enum InviteText {
           + "`hearth join -` and paste this:")
     } else if let person = terms.person {
       let owner = Style.safe(membership.person(person)?.name ?? "somebody")
-      Output.note("a link for a new device of \(owner) in \(place), good until \(moment)")
+      Output.note("a link for a new device of \(owner) in \(place), valid until \(moment)")
       Output.note(
         "on the new device: `hearth init --person \(ShellText.word(owner))`, then "
           + "`hearth join -` and paste this:")
     } else {
       Output.note(
-        "an invitation to \(place) as \(terms.role.name), good for "
+        "an invitation to \(place) as \(terms.role.name), valid for "
           + "\(Words.count(terms.maximumUses, "device")) until \(moment)")
       if terms.needsApproval {
-        Output.note("whoever has it asks, and you let them in: `hearth approve`")
+        Output.note("the link only lets people ask; you approve them with `hearth approve`")
       }
       Output.note(
         "on the other device: `hearth init --person NAME`, then `hearth join -` and paste this:")

@@ -13,10 +13,10 @@ struct MemberCommand: AsyncParsableCommand {
     discussion: """
       Examples:
         hearth member                 who belongs to the household
-        hearth member role Ben child  what Ben may do from now on
-        hearth member remove Dan      Dan gets nothing new, whatever he keeps
-        hearth member merge Zoë Zoë   she was removed and came back: both are one
-        hearth member leave           go yourself
+        hearth member role Ben child  give Ben the role child
+        hearth member remove Dan      Dan receives nothing new, but keeps his data
+        hearth member merge Zoë Zoë   she was removed and came back: merge both
+        hearth member leave           leave the household yourself
       """,
     subcommands: [List.self, SetRole.self, Remove.self, Merge.self, Leave.self],
     defaultSubcommand: List.self)
@@ -89,13 +89,13 @@ struct MemberCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "role", abstract: "Give somebody another role.",
       discussion: """
-        Roles, each with what those after it may do:
+        Roles; each includes the rights of those below it:
           admin   invites, approves, removes, gives lower roles, closes weeks
           member  adds and changes chores, points and settings
           child   does chores, takes back and skips
           reader  sees everything and changes nothing
         You can give roles below your own, to people below you, and lower your own.
-        What somebody wrote before counts as before.
+        A new role does not affect earlier changes.
 
         Examples:
           hearth member role Ben child
@@ -120,13 +120,13 @@ struct MemberCommand: AsyncParsableCommand {
       let subject = try PeopleNames(membership: gate.membership, renamed: [:]).person(person)
       guard subject.role != role else {
         throw CommandFailure(
-          .failed, "\(Style.safe(subject.name)) is \(RoleWords.a(role)) already")
+          .failed, "\(Style.safe(subject.name)) is already \(RoleWords.a(role))")
       }
       if subject.id == gate.person?.id {
         try gate.requireMember()
         if subject.role == .owner {
           throw CommandFailure(
-            .notAllowed, "you are the owner and stay it until somebody else is",
+            .notAllowed, "you stay the owner until somebody else becomes it",
             hint: "`hearth owner transfer PERSON`")
         }
         if role.rawValue > subject.role.rawValue { try gate.requireGiving(role) }
@@ -156,9 +156,9 @@ struct MemberCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove", abstract: "Remove somebody with all devices.",
       discussion: """
-        New keys are made at once, so nothing that is written from now on can be opened by the
-        person's devices. What they have already they keep; nobody can take that back. What they
-        write and you had not seen counts for nothing and waits in `hearth quarantine`.
+        The household gets new keys at once, so the person's devices cannot open later changes.
+        They keep the data that they have; nobody can undo that. Changes of theirs that you had not
+        received have no effect and are kept in `hearth quarantine`.
         """)
 
     @Argument(help: "The person.") var person: String
@@ -215,20 +215,20 @@ struct MemberCommand: AsyncParsableCommand {
       } else {
         Output.print("removed \(name) from \(place), with \(Style.safe(list(devices)))")
         Output.print(
-          "\(name) keeps what is there already (up to "
-            + "\(Words.count(Int(clamping: kept), "change"))); nobody can take that back")
+          "\(name) keeps the existing data (up to "
+            + "\(Words.count(Int(clamping: kept), "change"))); nobody can undo that")
         Output.print(
-          "new keys were made: nothing written from now on can be opened by \(name)'s devices")
+          "new keys were created: \(name)'s devices cannot open changes from now on")
         if hasOffer {
           Output.note(
-            "hearth: warning: \(name) has your offer of \(place), and becomes its owner by "
-              + "accepting it before hearing of this: look at `hearth owner` after the next "
+            "hearth: warning: \(name) has your offer of \(place), and can become its owner by "
+              + "accepting before this arrives: check `hearth owner` after the next "
               + "`hearth sync`")
         }
         Output.print(
           quarantined == 0
-            ? "quarantine: empty; what \(name) had not synced or still writes counts for nothing "
-              + "and goes there: `hearth quarantine adopt` takes it over"
+            ? "quarantine: empty; unsynced and later changes of \(name) have no effect "
+              + "and go there: `hearth quarantine adopt` adopts them"
             : "quarantine: \(Words.count(quarantined, "change")) of \(name) that you had not "
               + "seen: `hearth quarantine`")
         if let words = ChoreNames.words(onChores: chores, leftBy: subject.name) {
@@ -249,8 +249,8 @@ struct MemberCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "leave", abstract: "Leave the household with all your devices.",
       discussion: """
-        First everybody is given what only this device has. You keep what is on your devices, and
-        get nothing new. An owner hands the household over first: `hearth owner transfer PERSON`.
+        This device first publishes its changes. You keep the data on your devices, and receive
+        nothing new. An owner must first hand the household over: `hearth owner transfer PERSON`.
         """)
 
     @Flag(help: "Do not ask.") var yes = false
@@ -276,7 +276,7 @@ struct MemberCommand: AsyncParsableCommand {
         throw CommandFailure(
           .notAllowed, "you are the owner of \(place) and must hand it over before you leave",
           hint: others.isEmpty
-            ? "you are alone in it: to end it, delete this node's folder"
+            ? "you are its only member: to delete it, delete this node's folder"
             : "`hearth owner transfer PERSON`, and leave when they have accepted")
       }
       let devices = gate.membership.devices.count { $0.person == own.id }
@@ -293,7 +293,7 @@ struct MemberCommand: AsyncParsableCommand {
         Output.print("you have left \(place), with \(Words.count(devices, "device"))")
         Output.print("you keep the data on this device and receive nothing new")
         if let words = ChoreNames.words(onChores: chores, leftBy: nil) { Output.note(words) }
-        Output.note("next: nothing; the others make new keys when they learn it")
+        Output.note("next: nothing; the others create new keys when they receive this")
       }
       try SyncText.check(report, isQuiet: true)
     }

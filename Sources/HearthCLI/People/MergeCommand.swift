@@ -10,23 +10,23 @@ extension MemberCommand {
   struct Merge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "merge",
-      abstract: "Count a former member as somebody who belongs to the household.",
+      abstract: "Merge a former member into a present one.",
       discussion: """
-        Who lost every device and the words, was removed and invited again is two people to the
-        household. A merge makes them one: points, turns, chores and badges of the former member
-        count for the present one from then on, on every device. Nothing is rewritten, what both did
-        counts once, and no role or device moves from one to the other. Admins and the owner can
-        merge former members who ranked below them, and undo that.
+        A person who lost every device and the recovery words, and was removed and invited again,
+        is two people for the household. A merge makes them one: points, turns, chores and badges
+        of the former member count for the present one, on every device. No data is rewritten, a
+        chore that both did counts once, and no role or device moves from one to the other. Admins
+        and the owner can merge former members who ranked below them, and undo that.
 
         Examples:
-          hearth member merge Zoë Zoë            the Zoë who was removed counts as the Zoë of now
-          hearth member merge 3f2a09bb Zoë       which one, by digits of the id (`hearth audit`)
-          hearth member merge --undo 3f2a09bb    she counts as herself again
+          hearth member merge Zoë Zoë            merge the Zoë who was removed into the present one
+          hearth member merge 3f2a09bb Zoë       choose one by digits of the id (`hearth audit`)
+          hearth member merge --undo 3f2a09bb    undo this merge
         """)
 
     @Argument(help: "The former member.") var person: String
-    @Argument(help: "As whom to count; left out with --undo.") var into: String?
-    @Flag(help: "Let the person count as themselves again.") var undo = false
+    @Argument(help: "The present member; left out with --undo.") var into: String?
+    @Flag(help: "Undo the merge of this person.") var undo = false
     @OptionGroup var options: CommonOptions
 
     private struct Document: Encodable {
@@ -43,7 +43,7 @@ extension MemberCommand {
     func run() async throws {
       guard (into == nil) == undo else {
         throw CommandFailure(
-          .usage, undo ? "--undo takes one person" : "say as whom the person is to count",
+          .usage, undo ? "--undo takes one person" : "the present member is missing",
           hint: undo
             ? "`hearth member merge --undo PERSON`" : "`hearth member merge PERSON INTO`")
       }
@@ -88,7 +88,7 @@ extension MemberCommand {
         "\(name) counts as \(Style.safe(names.name(of: other.id) ?? other.name)) now: "
           + "\(points) points in all")
       Output.note(
-        "roles and devices stay as they are; to take it back: "
+        "roles and devices stay as they are; to undo it: "
           + "`hearth member merge --undo \(ShortID.text(subject.id))`")
     }
 
@@ -152,7 +152,7 @@ extension MemberCommand {
         .failed,
         "\(name) (\(ShortID.text(present.id))) belongs to \(Style.safe(gate.household)), with "
           + "\(Words.count(devices, "device")); only a former member can count as somebody else",
-        hint: "if that is no person of their own any more: "
+        hint: "if this person is not a separate one any more: "
           + "`hearth member remove \(ShellText.word(present.name))`, then merge")
     }
   }

@@ -11,19 +11,19 @@ extension HouseholdCommand {
       commandName: "newcomers", abstract: "Show or set what newcomers may read.",
       discussion: """
         Rules:
-          everything    what was ever written
-          from-joining  how things stand, and what is written from the invitation on
+          everything    the whole history
+          from-joining  the present state, and all changes from the invitation on
 
-        Who joins by approval reads from the approval on. An owner or admin sets the rule; it holds
-        for who is invited afterwards. Links that let in at once and were made before carry the keys
-        of before, so from-joining closes them. Setting it back opens nothing that was closed.
+        People who need approval read from the approval on. An owner or admin sets the rule; it
+        applies to later invitations. Older links without approval contain the old keys, so
+        from-joining closes them. The rule everything opens no history that was closed before.
 
         Examples:
           hearth household newcomers
           hearth household newcomers from-joining
         """)
 
-    @Argument(help: "everything or from-joining; without it the present rule is shown.")
+    @Argument(help: "everything or from-joining; by default the present rule is shown.")
     var rule: String?
     @OptionGroup var options: CommonOptions
 
@@ -54,13 +54,13 @@ extension HouseholdCommand {
       } else {
         Output.print("\(NewcomerWords.words(rule)) now")
         if !closed.isEmpty {
-          let links = closed.count == 1 ? "its link carries" : "their links carry"
+          let links = closed.count == 1 ? "its link contains" : "their links contain"
           Output.print(
-            "closed \(Words.count(closed.count, "open invitation")), as \(links) keys of before: "
+            "closed \(Words.count(closed.count, "open invitation")), as \(links) old keys: "
               + "`hearth invite`")
         }
         if rule == .full {
-          Output.note("what was written while they read less stays closed to who comes now")
+          Output.note("newcomers still cannot read changes from the time of the other rule")
         }
         Output.note(Telling.words(report))
       }
