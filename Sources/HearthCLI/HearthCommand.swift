@@ -16,7 +16,7 @@ package struct HearthCommand: AsyncParsableCommand {
         hearth add "Wash the dishes" --every day --points 3
         hearth done dishes
 
-      `hearth help exit-codes` explains what a command returns.
+      `hearth help exit-codes` explains the exit codes.
       """,
     version: "hearth \(Program.version)", subcommands: nodeCommands + householdCommands)
 
@@ -65,7 +65,7 @@ package struct HearthCommand: AsyncParsableCommand {
         .usage,
         "argument \(place + 1) is not UTF-8 text: "
           + ShownText.quoted(String(decoding: bytes, as: UTF8.self)),
-        hint: "type it anew in a terminal that uses UTF-8; a path with such bytes cannot be named")
+        hint: "type it again in a terminal that uses UTF-8; a path with such bytes cannot be used")
     }
   }
 
@@ -84,9 +84,9 @@ package struct HearthCommand: AsyncParsableCommand {
       throw CommandFailure(
         .usage, "\(ShownText.quoted(word)) begins with a dash and is no option",
         hint: isValue
-          ? "write an option's value with an equals sign (\(before)=\(typed)), and what is no "
-            + "option behind two dashes (-- \(typed))"
-          : "write what is no option behind two dashes, after the options: -- \(typed)")
+          ? "write an option's value with an equals sign (\(before)=\(typed)), and any other "
+            + "word after two dashes (-- \(typed))"
+          : "write this word after the options and two dashes: -- \(typed)")
     }
   }
 

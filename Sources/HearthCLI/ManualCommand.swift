@@ -110,7 +110,7 @@ struct ManualPage {
     let shown = (command?.arguments ?? []).filter { argument in
       argument.shouldDisplay && (argument.names ?? []).contains { common.contains($0.text) }
     }
-    return [".SH OPTIONS", "Every command has these; they may stand before its name."]
+    return [".SH OPTIONS", "Every command has these; they may precede its name."]
       + shown.flatMap(ManualPage.item)
   }
 
@@ -144,14 +144,14 @@ struct ManualPage {
 
   private static var surroundings: [String] {
     let variables = [
-      ("HEARTH_HOME", "The node's folder, where --home does not name one."),
+      ("HEARTH_HOME", "The node's folder, if --home does not name one."),
       (
         "HEARTH_PASSPHRASE_FILE",
-        "A file that holds the passphrase of the node's key, where --passphrase-file names none."
+        "A file that contains the passphrase of the node's key, if --passphrase-file names none."
       ),
-      ("XDG_DATA_HOME", "Where the node's folder \"hearth\" lies, where nothing else names it."),
+      ("XDG_DATA_HOME", "The parent of the node's folder \"hearth\", if nothing else names it."),
       ("NO_COLOR", "Not empty: no colour, unless --color or the setting color says otherwise."),
-      ("CLICOLOR_FORCE", "Not empty and not 0: colour off a terminal too."),
+      ("CLICOLOR_FORCE", "Not empty and not 0: colour even if the output is not a terminal."),
       ("COLUMNS", "The width of tables on a terminal."),
     ]
     var lines = [".SH \"EXIT STATUS\""]
@@ -162,7 +162,7 @@ struct ManualPage {
     for (name, meaning) in variables { lines += [".TP", ".B \(name)", inline(meaning)] }
     lines += [
       ".SH FILES", ".TP", ".I ~/.local/share/hearth",
-      "The node: its key, its database, its lock and its anchor. Keep it to yourself.",
+      "The node: its key, its database, its lock and its rollback guard. Keep it private.",
     ]
     return lines
   }

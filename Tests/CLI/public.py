@@ -112,7 +112,7 @@ def following(bazaar):
     every = bazaar.ids("rita", "--remote", "--type", "challenge")
     check(len(every) == len(challenges), "all at the relay, page by page: %d" % len(every))
     bazaar.says("rita", ["public", "list", "--remote"], "--type", status=USAGE)
-    bazaar.says("rita", ["public", "list", "--where", "nonsense"], "no condition", status=USAGE)
+    bazaar.says("rita", ["public", "list", "--where", "nonsense"], "not a condition", status=USAGE)
     bazaar.says("rita", ["public", "list", "--where", "minutes=9..3"], "empty", status=USAGE)
     title = challenges[0]["title"]
     bazaar.says("rita", ["public", "get", "challenge/" + challenges[0]["id"]], title, "minutes")
@@ -241,7 +241,7 @@ def folder(bazaar):
         pack.write(good)
     done = bazaar.run("fred", "sync")
     check("warning" not in done.stderr, "a warning stays: %s" % done.stderr)
-    bazaar.says("fred", ["public", "unfollow", "hearth"], "not followed any more")
+    bazaar.says("fred", ["public", "unfollow", "hearth"], "no longer followed")
     bazaar.says("fred", ["public", "unfollow", "hearth"], "no catalogue hearth", status=FAILED)
 
 

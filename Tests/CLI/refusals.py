@@ -81,7 +81,7 @@ def arguments(stage):
         (["settings", "set", "time-zone", "Nowhere/None"], ["Europe/Berlin"]),
         (["settings", "set", "name", "x" * 81], ["1 to 80 characters"]),
         (["household", "create", "x" * 81], ["1 to 80 characters"]),
-        (["public", "list", "--where", "minutes=abc..5"], ["no range"]),
+        (["public", "list", "--where", "minutes=abc..5"], ["not a range"]),
         (["transport", "add", "relay", "hearth-relay://127.0.0.1:7440/abc"], ["52 characters"]),
     ):
         stage.refuses(" ".join(name), USAGE, words, "anna", *name)

@@ -68,7 +68,7 @@ def reader(family):
                       ["points", "Ray"], ["badges", "Ray"]):
         family.refused("ada", arguments, READER, "hearth member role Ray child")
     family.says("ada", ["member", "role", "Ray", "child"], "Ray is a child now")
-    family.refused("ada", ["assign", "Dishes", "Ray"], "no device of Ray has told")
+    family.refused("ada", ["assign", "Dishes", "Ray"], "no device of Ray has confirmed")
     family.sync("ray", "ada")
     family.remark("ada", ["assign", "Dishes", "Ray"], 'assigned "Dishes" to Ray')
     family.says("ada", ["points", "Ray"], "Ray: 0 points")

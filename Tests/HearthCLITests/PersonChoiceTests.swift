@@ -64,7 +64,7 @@ struct PersonChoiceTests {
   func left() throws {
     #expect(ChoreNames.words(onChores: [], leftBy: "Dan") == nil)
     let one = try #require(ChoreNames.words(onChores: ["Bins"], leftBy: "Dan"))
-    #expect(one.hasPrefix("1 chore is still Dan's: \"Bins\"; give them on with `hearth assign"))
+    #expect(one.hasPrefix("1 chore is still Dan's: \"Bins\"; reassign them with `hearth assign"))
     let many = try #require(
       ChoreNames.words(onChores: (1...7).map { "T\($0)" }, leftBy: nil))
     #expect(many.hasPrefix("7 chores are still yours: \"T1\", "))

@@ -5,14 +5,14 @@ import Household
 /// `hearth challenge`.
 struct ChallengeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "challenge", abstract: "One small challenge a day, for you alone.",
+    commandName: "challenge", abstract: "Do one small private challenge a day.",
     discussion: """
-      Challenges come from the catalogues that you follow (`hearth public follow`). Each day one is
-      drawn, the same on all devices of yours; you may pick another. What you did and skipped, your
-      stars and notes are in your private database: they go to your own devices, sealed, and to
-      nobody else, also not to the others of a household or to the publisher of a catalogue.
+      Challenges come from the catalogues that you follow (`hearth public follow`). One is drawn
+      each day, the same on all devices of yours; you may pick another. Your history, stars and
+      notes are in your private database. It is encrypted and syncs only between your own devices:
+      neither your household nor the publisher of a catalogue can read it.
 
-      What is drawn follows your settings, which begin with challenge-:
+      The settings that begin with challenge- limit the draw:
         hearth settings set challenge-minutes 20
         hearth settings set challenge-categories calm,kitchen
 
@@ -47,7 +47,7 @@ extension ChallengeContext {
 struct ChallengeToday: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "today", abstract: "Show today's challenge; draw it if there is none yet.",
-    discussion: "What was drawn stays today's, on every device of yours.")
+    discussion: "The drawn challenge stays today's, on every device of yours.")
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
@@ -74,7 +74,7 @@ struct ChallengeList: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the challenges that may be drawn for you.")
   @OptionGroup var common: CommonOptions
-  @Flag(help: "Those that your settings leave out too.") var all = false
+  @Flag(help: "Also those that your settings exclude.") var all = false
   @Option(help: "Only those of this category.") var category: String?
 
   func run() async throws {
@@ -96,7 +96,7 @@ struct ChallengeList: AsyncParsableCommand {
     }
     guard !offers.isEmpty else {
       return Output.note(
-        all ? "no challenge is like that" : "no challenge is like that; --all shows every one")
+        all ? "no challenge matches" : "no challenge matches; --all shows every one")
     }
     let rows = offers.map { offer in
       [
@@ -117,7 +117,7 @@ struct ChallengeList: AsyncParsableCommand {
 /// `hearth challenge show`.
 struct ChallengeShow: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Everything about one challenge.")
+    commandName: "show", abstract: "Show everything about one challenge.")
   @OptionGroup var common: CommonOptions
   @Argument(help: "The challenge.") var name: String
 
@@ -137,7 +137,7 @@ struct ChallengeShow: AsyncParsableCommand {
     Output.print(ChallengeText.kind(offer.card, offer))
     if !offer.text.isEmpty { Output.print(Style.safe(offer.text)) }
     if let day { Output.print("last done: \(day.iso)") }
-    if !filter.accepts(offer) { Output.print("your settings leave it out of the draw") }
+    if !filter.accepts(offer) { Output.print("your settings exclude it from the draw") }
     Output.print("id: \(offer.card.catalogueName)/\(offer.card.key.id)")
   }
 }
@@ -145,8 +145,8 @@ struct ChallengeShow: AsyncParsableCommand {
 /// `hearth challenge pick`.
 struct ChallengePick: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "pick", abstract: "Make a challenge today's, in place of the one there is.",
-    discussion: "Also one that your settings leave out, and one more after the first was done.")
+    commandName: "pick", abstract: "Choose today's challenge, instead of the drawn one.",
+    discussion: "You may pick one that your settings exclude, and another after the first is done.")
   @OptionGroup var common: CommonOptions
   @Argument(help: "The challenge.") var name: String
 

@@ -18,7 +18,7 @@ struct ChallengeContext {
     let node = try await common.open()
     guard let zone = await node.privateZone else {
       throw CommandFailure(
-        .failed, "this node has no private database", hint: "`hearth doctor` looks what is wrong")
+        .failed, "this node has no private database", hint: "`hearth doctor` looks for the fault")
     }
     let household: ZoneState?
     do {
@@ -78,7 +78,7 @@ struct ChallengeContext {
     let followed = try await node.followedCatalogues()
     guard !followed.isEmpty else {
       throw CommandFailure(
-        .failed, "no catalogue of challenges is followed yet",
+        .failed, "you follow no catalogue of challenges yet",
         hint: "`hearth public follow ADDRESS` fetches one")
     }
     let versions = Dictionary(
@@ -88,8 +88,8 @@ struct ChallengeContext {
       .compactMap { ChallengeOffer($0, version: versions[$0.catalogue] ?? 0) }
     guard !offers.isEmpty else {
       throw CommandFailure(
-        .failed, "the catalogues that are followed offer no challenge here",
-        hint: "`hearth sync` fetches what is new; `hearth public status` shows what is here")
+        .failed, "the catalogues that you follow contain no challenge here",
+        hint: "`hearth sync` fetches new versions; `hearth public status` shows the copies here")
     }
     return offers.sorted { ($0.card.title, $0.card.key) < ($1.card.title, $1.card.key) }
   }
@@ -124,15 +124,15 @@ struct ChallengeContext {
   private func nothingToDraw(isFiltered: Bool, rest: Int) -> CommandFailure {
     if isFiltered {
       return CommandFailure(
-        .failed, "no challenge of the followed catalogues is as you want them",
-        hint: "`hearth settings list --scope person` shows your wishes, which begin with "
+        .failed, "your settings exclude every challenge of the followed catalogues",
+        hint: "`hearth settings list --scope person` shows them: their names begin with "
           + "challenge-; `hearth challenge list --all` shows every challenge")
     }
     return CommandFailure(
       .failed,
-      "every challenge that you want was done in the last \(Words.count(rest, "day"))",
-      hint: "`hearth challenge pick NAME` takes one again; `hearth settings set challenge-rest "
-        + "DAYS` changes for how long they rest")
+      "you did every suitable challenge in the last \(Words.count(rest, "day"))",
+      hint: "`hearth challenge pick NAME` picks one again; `hearth settings set challenge-rest "
+        + "DAYS` changes for how long they are left out")
   }
 }
 
@@ -200,7 +200,7 @@ enum ChallengeNames {
       return reason
     }
     throw CommandFailure(
-      .usage, "\(ShownText.quoted(text)) is no reason that is kept",
+      .usage, "\(ShownText.quoted(text)) is not a known reason",
       hint: "use " + SkipReason.allCases.map(\.words).joined(separator: ", "))
   }
 
@@ -213,6 +213,6 @@ enum ChallengeNames {
     }
     throw CommandFailure(
       .usage, "there is no category \(ShownText.quoted(text))",
-      hint: "there are " + ChallengeFilter.categories.joined(separator: ", "))
+      hint: "use " + ChallengeFilter.categories.joined(separator: ", "))
   }
 }

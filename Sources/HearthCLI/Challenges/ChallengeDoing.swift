@@ -7,7 +7,7 @@ import Household
 struct ChallengeDone: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "done", abstract: "Record that today's challenge was done.",
-    discussion: "What was recorded is not edited: take it back with `hearth challenge undo`.")
+    discussion: "An entry cannot be edited: undo it with `hearth challenge undo`.")
   @OptionGroup var common: CommonOptions
   @Option(help: "How it was: 1 to 5 stars.") var rating: Int?
   @Option(help: "A few words to remember it by.") var note: String?
@@ -15,7 +15,7 @@ struct ChallengeDone: AsyncParsableCommand {
   func run() async throws {
     if let rating, !ChallengeEntry.ratings.contains(rating) {
       throw CommandFailure(
-        .usage, "a challenge cannot be given \(rating) stars", hint: "use 1 to 5")
+        .usage, "a challenge cannot have \(rating) stars", hint: "use 1 to 5")
     }
     let note = self.note.map(ShownText.normal).flatMap { $0.isEmpty ? nil : $0 }
     let context = try await ChallengeContext.open(common)
@@ -35,8 +35,8 @@ struct ChallengeDone: AsyncParsableCommand {
 /// `hearth challenge skip`.
 struct ChallengeSkip: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "skip", abstract: "Say that today's challenge is not for today.",
-    discussion: "A skipped challenge can still be done that day, or another picked.")
+    commandName: "skip", abstract: "Skip today's challenge.",
+    discussion: "You can still do a skipped challenge that day, or pick another.")
   @OptionGroup var common: CommonOptions
   @Option(
     help: "Why: too hard, no time, wrong place, cost, not interested, weather or other.",
@@ -53,7 +53,7 @@ struct ChallengeSkip: AsyncParsableCommand {
     }
     let challenge = try await context.challengeOfToday()
     try await context.show(challenge, json: common.json) { _ in
-      "skipped: \(Style.safe(challenge.card.title)) (`hearth challenge pick NAME` takes another)"
+      "skipped: \(Style.safe(challenge.card.title)) (`hearth challenge pick NAME` picks another)"
     }
   }
 }
@@ -61,7 +61,7 @@ struct ChallengeSkip: AsyncParsableCommand {
 /// `hearth challenge undo`.
 struct ChallengeUndo: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "undo", abstract: "Take back what was recorded last, or one entry.")
+    commandName: "undo", abstract: "Undo the last entry, or another one.")
   @OptionGroup var common: CommonOptions
   @Option(help: "The entry, by its id in `hearth challenge history`.") var event: String?
 
@@ -85,7 +85,7 @@ struct ChallengeUndo: AsyncParsableCommand {
       let entries = try book.entries(idPrefix: wanted)
       guard entries.count <= 1, wanted.utf8.count >= 8 else {
         throw CommandFailure(
-          .usage, "an entry's id needs enough digits to name one", hint: "give at least 8")
+          .usage, "this id fits several entries or is too short", hint: "write at least 8 digits")
       }
       found = entries.first
     } else {

@@ -6,12 +6,12 @@ import Household
 /// `hearth challenge history`.
 struct ChallengeHistory: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "history", abstract: "What you did and skipped, newest first, by pages.")
+    commandName: "history", abstract: "List what you did and skipped, newest first, by pages.")
   @OptionGroup var common: CommonOptions
   @Option(help: "Only those of this category.") var category: String?
   @Option(help: "Only from this day on: 2026-11-21, yesterday, Monday.") var since: String?
   @Option(help: "How many entries at most, 1 to \(SettingKey.maximumPageSize).") var limit = 20
-  @Option(help: "The cursor that the page before ended with.") var before: String?
+  @Option(help: "The cursor at the end of the previous page.") var before: String?
 
   private struct Document: Encodable {
     let entries: [ChallengeEntryDocument]
@@ -39,12 +39,12 @@ struct ChallengeHistory: AsyncParsableCommand {
           entries: page.entries.map(ChallengeEntryDocument.init), next: page.next,
           arrivedEarlier: page.arrivedEarlier))
     }
-    guard !page.entries.isEmpty else { return Output.note("nothing is in the history there") }
+    guard !page.entries.isEmpty else { return Output.note("no entries match") }
     printTable(page.entries)
     if page.arrivedEarlier > 0 {
       let noun = page.arrivedEarlier == 1 ? "entry" : "entries"
       Output.note(
-        "\(page.arrivedEarlier) earlier \(noun) arrived since the page before; see them with "
+        "\(page.arrivedEarlier) earlier \(noun) arrived since the previous page; see them with "
           + "`hearth challenge history`")
     }
     if let next = page.next {
@@ -76,8 +76,8 @@ struct ChallengeHistory: AsyncParsableCommand {
 /// `hearth challenge stats`.
 struct ChallengeStats: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "stats", abstract: "How many you did, of what kind, and how many days in a row.",
-    discussion: "Counted on this device from your own history; nothing of it is sent anywhere.")
+    commandName: "stats", abstract: "Show how many you did, by category, and days in a row.",
+    discussion: "This device counts your own history and sends the numbers to nobody.")
   @OptionGroup var common: CommonOptions
 
   private struct Document: Encodable {

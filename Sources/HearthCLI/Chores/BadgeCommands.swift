@@ -8,9 +8,9 @@ import Household
 /// `hearth badges`.
 struct BadgesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "badges", abstract: "A person's badges, and how far it is to the others.")
+    commandName: "badges", abstract: "Show a person's badges, and the progress to the others.")
   @OptionGroup var common: CommonOptions
-  @Argument(help: "The person; otherwise you.") var person: String?
+  @Argument(help: "The person; by default you.") var person: String?
 
   private struct Document: Encodable {
     struct Item: Encodable {

@@ -11,9 +11,9 @@ struct DoneChore: AsyncParsableCommand {
     commandName: "done", abstract: "Record that a chore was done.")
   @OptionGroup var common: CommonOptions
   @Argument(help: "The chore.") var name: String
-  @Option(help: "Who did it; otherwise you.") var by: String?
+  @Option(help: "Who did it; by default you.") var by: String?
   @Option(help: "When: 18:30, yesterday, 2026-11-21, 2026-11-21T18:30.") var at: String?
-  @Flag(help: "Also if the chore was done today and is not due again yet.") var early = false
+  @Flag(help: "Even if the chore was done today and is not due again yet.") var early = false
 
   func run() async throws {
     let household = try await HouseholdContext.open(common)
@@ -36,7 +36,7 @@ struct DoneChore: AsyncParsableCommand {
           milliseconds: done, nowMilliseconds: now, isEarly: early, in: &builder)
       } catch let error as HouseholdError where error.code == .doneThatDay {
         throw CommandFailure(
-          .failed, error.message, hint: "add --early if it was really done once more")
+          .failed, error.message, hint: "add --early if it was really done again")
       }
       let names = try ChoreNames.names(in: book)
       let doer = names[person] ?? gate.membership.person(person)?.name ?? person.hex
@@ -60,8 +60,8 @@ struct DoneChore: AsyncParsableCommand {
 /// `hearth undo`.
 struct UndoChore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "undo", abstract: "Take back the last thing you did, or one entry.",
-    discussion: "The last thing is the completion or skip that you recorded last.")
+    commandName: "undo", abstract: "Undo your last entry, or another one.",
+    discussion: "Your last entry is the completion or skip that you recorded last.")
   @OptionGroup var common: CommonOptions
   @Option(help: "The entry, by its id in `hearth history`.") var event: String?
 
@@ -110,7 +110,7 @@ struct UndoChore: AsyncParsableCommand {
     let found = try book.entries(idPrefix: digits)
     guard found.count <= 1, digits.utf8.count >= 8 else {
       throw CommandFailure(
-        .usage, "an entry's id needs enough digits to name one", hint: "give at least 8")
+        .usage, "this id fits several entries or is too short", hint: "write at least 8 digits")
     }
     return found.first.map(Undone.completion)
   }
@@ -154,7 +154,7 @@ enum DayWords {
 /// `hearth skip`.
 struct SkipChore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "skip", abstract: "Say that the next occurrence need not be done.")
+    commandName: "skip", abstract: "Skip the next occurrence of a chore.")
   @OptionGroup var common: CommonOptions
   @Argument(help: "The chore.") var name: String
   @Option(help: "Why.") var reason: String = ""

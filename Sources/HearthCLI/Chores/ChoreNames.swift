@@ -132,8 +132,8 @@ enum ChoreNames {
     guard !hasRecord else { return nil }
     return CommandFailure(
       .failed,
-      "\(name) is \(RoleWords.a(role)) of \(place), and no device of \(name) has told "
-        + "the others yet that it knows",
+      "\(name) is \(RoleWords.a(role)) of \(place), but no device of \(name) has confirmed "
+        + "this yet",
       hint: "`hearth sync` on a device of \(name), then here")
   }
 
@@ -162,7 +162,7 @@ enum ChoreNames {
     let way = "`hearth assign CHORE PERSON --always`, or `hearth edit CHORE --rotate NAME,NAME`"
     return "\(Words.count(titles.count, "chore")) \(titles.count == 1 ? "is" : "are") still "
       + "\(owner): \(named)\(more); "
-      + (name == nil ? "the others give them on with \(way)" : "give them on with \(way)")
+      + (name == nil ? "the others reassign them with \(way)" : "reassign them with \(way)")
   }
 
   private static let shownTitles = 5

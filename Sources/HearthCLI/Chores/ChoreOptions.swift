@@ -10,7 +10,7 @@ struct ChoreTimeOptions: ParsableArguments {
   @Option(help: "The day of the month, 1 to 31 or last; implies --every month.")
   var dayOfMonth: String?
 
-  @Flag(help: "Count from the day it was last done instead of from the calendar.")
+  @Flag(help: "Count from the day when it was last done, not from the calendar.")
   var afterCompletion = false
 
   @Option(help: "The first day: 2026-11-21, today, tomorrow, friday, +3d.")
@@ -70,7 +70,7 @@ struct TurnOptions: ParsableArguments {
   @Option(help: "Who takes turns: NAME,NAME.")
   var rotate: String?
 
-  @Option(help: "How turns are taken: date, turn, least or random; otherwise by date.")
+  @Option(help: "How turns are taken: date, turn, least or random; by default date.")
   var rotateBy: String?
 
   /// Returns the rotation of these options; nil if they specify none.

@@ -6,7 +6,7 @@ import Household
 struct ListChores: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "list", abstract: "List the chores.")
   @OptionGroup var common: CommonOptions
-  @Flag(help: "Archived ones too.") var all = false
+  @Flag(help: "Also archived ones.") var all = false
   @Option(help: "Only those with this tag.") var tag: String?
 
   func run() async throws {
@@ -65,7 +65,7 @@ private func printOccurrences(_ common: CommonOptions, daysAhead: Int) async thr
 /// `hearth today`.
 struct TodayChores: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "today", abstract: "What is due today and overdue.")
+    commandName: "today", abstract: "List chores that are due today or overdue.")
   @OptionGroup var common: CommonOptions
   func run() async throws { try await printOccurrences(common, daysAhead: 0) }
 }
@@ -73,7 +73,7 @@ struct TodayChores: AsyncParsableCommand {
 /// `hearth week`.
 struct WeekChores: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "week", abstract: "What is due in the next seven days and overdue.")
+    commandName: "week", abstract: "List chores that are due in the next seven days or overdue.")
   @OptionGroup var common: CommonOptions
   func run() async throws { try await printOccurrences(common, daysAhead: 6) }
 }
@@ -81,7 +81,7 @@ struct WeekChores: AsyncParsableCommand {
 /// `hearth show`.
 struct ShowChore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Everything about one chore.")
+    commandName: "show", abstract: "Show everything about one chore.")
   @OptionGroup var common: CommonOptions
   @Argument(help: "The chore.") var name: String
 

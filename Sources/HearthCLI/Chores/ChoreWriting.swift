@@ -10,22 +10,22 @@ struct AddChore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Add a chore.",
     discussion: """
-      With --template a followed catalogue says what is left out here; `hearth public list --type
-      chore-template` shows what there is.
+      With --template a followed catalogue supplies missing values; `hearth public list --type
+      chore-template` lists the templates.
       """)
   @OptionGroup var common: CommonOptions
-  @Argument(help: "What is to be done; - reads it from standard input.") var title: String?
+  @Argument(help: "The chore's title; - reads it from standard input.") var title: String?
   @Option(help: "A chore template of a followed catalogue: its id, or chore-template/ID.")
   var template: String?
   @Option(
     parsing: .unconditional,
-    help: "What it is worth, 0 to 100000; otherwise what the template says, or 0.")
+    help: "Its points, 0 to 100000; by default those of the template, or 0.")
   var points: String?
-  @Option(help: "Whose chore it is.") var assign: String?
+  @Option(help: "The person who does it.") var assign: String?
   @OptionGroup var turns: TurnOptions
   @OptionGroup var time: ChoreTimeOptions
-  @Option(name: .customLong("tag"), help: "A tag; may be repeated.") var tags: [String] = []
-  @Option(help: "More about it.") var note: String = ""
+  @Option(name: .customLong("tag"), help: "A tag; repeatable.") var tags: [String] = []
+  @Option(help: "A note.") var note: String = ""
 
   func run() async throws {
     guard title != nil || template != nil else {
@@ -76,7 +76,7 @@ struct AddChore: AsyncParsableCommand {
     guard path.type == ChoreTemplate.type else {
       throw CommandFailure(
         .usage, "\(path) is no chore template",
-        hint: "`hearth public list --type \(ChoreTemplate.type)` shows what there is")
+        hint: "`hearth public list --type \(ChoreTemplate.type)` lists the templates")
     }
     return ChoreTemplate(PublicText.body(of: try await node.publicRecord(path).record))
   }
@@ -85,11 +85,11 @@ struct AddChore: AsyncParsableCommand {
 /// `hearth edit`.
 struct EditChore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "edit", abstract: "Change a chore; a new rule holds from today on.")
+    commandName: "edit", abstract: "Change a chore; a new rule applies from today on.")
   @OptionGroup var common: CommonOptions
   @Argument(help: "The chore.") var name: String
   @Option(help: "A new title.") var title: String?
-  @Option(parsing: .unconditional, help: "What it is worth, 0 to 100000.") var points: String?
+  @Option(parsing: .unconditional, help: "Its points, 0 to 100000.") var points: String?
   @Option(help: "A new note; empty removes it.") var note: String?
   @OptionGroup var turns: TurnOptions
   @OptionGroup var time: ChoreTimeOptions
@@ -145,7 +145,7 @@ struct EditChore: AsyncParsableCommand {
 /// `hearth assign`.
 struct AssignChore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "assign", abstract: "Give the next occurrence to a person, or to nobody.")
+    commandName: "assign", abstract: "Assign the next occurrence to a person, or to nobody.")
   @OptionGroup var common: CommonOptions
   @Argument(help: "The chore.") var name: String
   @Argument(help: "The person, or nobody.") var person: String

@@ -39,7 +39,7 @@ struct ConflictsCommand: AsyncParsableCommand {
             "   [\(place)] \(mark)  \(Style.safe(value.text))  by \(Style.safe(value.author))")
         }
       }
-      Output.note("choose with `hearth conflicts resolve NUMBER VALUE`, VALUE as in the brackets")
+      Output.note("choose with `hearth conflicts resolve NUMBER VALUE`; VALUE is in the brackets")
     }
 
     private struct Document: Encodable {
@@ -72,7 +72,7 @@ struct ConflictsCommand: AsyncParsableCommand {
   /// `hearth conflicts resolve`.
   struct Resolve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "resolve", abstract: "Make one of the values the only one.")
+      commandName: "resolve", abstract: "Keep one of the values and drop the others.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The conflict's number in `hearth conflicts`.") var number: Int
     @Argument(help: "The value's number in the brackets; 0 keeps the shown one.") var value = 0

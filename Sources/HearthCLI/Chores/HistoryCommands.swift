@@ -26,9 +26,9 @@ extension EntryDocument {
 /// `hearth history`.
 struct HistoryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "history", abstract: "What was done, newest first, by pages.")
+    commandName: "history", abstract: "List the entries, newest first, by pages.")
   @OptionGroup var common: CommonOptions
-  @Option(help: "The cursor that the page before ended with.") var page: String?
+  @Option(help: "The cursor at the end of the previous page.") var page: String?
 
   private struct Document: Encodable {
     let entries: [EntryDocument]
@@ -53,7 +53,7 @@ struct HistoryCommand: AsyncParsableCommand {
       Output.note(
         "\(document.arrivedEarlier) earlier "
           + (document.arrivedEarlier == 1 ? "entry" : "entries")
-          + " arrived since the page before; see them with `hearth history`")
+          + " arrived since the previous page; see them with `hearth history`")
     }
     if let next = document.next { Output.note("more: hearth history --page \(next)") }
   }
@@ -62,7 +62,7 @@ struct HistoryCommand: AsyncParsableCommand {
 /// `hearth export`.
 struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "export", abstract: "All chores and entries as JSON, or the entries as CSV.")
+    commandName: "export", abstract: "Export all chores and entries as JSON, or entries as CSV.")
   @OptionGroup var common: CommonOptions
   @Flag(help: "The entries as comma-separated values (RFC 4180).") var csv = false
 
@@ -73,7 +73,7 @@ struct ExportCommand: AsyncParsableCommand {
 
   func run() async throws {
     guard csv != common.json else {
-      throw CommandFailure(.usage, "say in which form", hint: "--json or --csv")
+      throw CommandFailure(.usage, "the format is missing", hint: "--json or --csv")
     }
     let document = try await HouseholdContext.open(common).read { book in
       let names = try ChoreNames.names(in: book)

@@ -9,13 +9,13 @@ import Household
 struct PointsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "points",
-    abstract: "A person's points, what they are for, and the end of a week or month.",
+    abstract: "Show and explain a person's points; close a week or month.",
     discussion: """
       Examples:
         hearth points               your points
-        hearth points anna          hers
+        hearth points anna          Anna's points
         hearth points explain anna  every entry behind them
-        hearth points close         settle last week
+        hearth points close         close last week
       """,
     subcommands: [ShowPoints.self, ExplainPoints.self, ClosePeriod.self],
     defaultSubcommand: ShowPoints.self)
@@ -67,13 +67,13 @@ private struct PointsDocument: Encodable {
 /// `hearth points show`.
 struct ShowPoints: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "A person's points.",
+    commandName: "show", abstract: "Show a person's points.",
     discussion: """
-      `hearth points explain [PERSON]` lists every entry behind them; `hearth points close` settles
+      `hearth points explain [PERSON]` lists every entry behind them; `hearth points close` closes
       a week or month.
       """)
   @OptionGroup var common: CommonOptions
-  @Argument(help: "The person; otherwise you.") var person: String?
+  @Argument(help: "The person; by default you.") var person: String?
   @Flag(help: "Week by week.") var weeks = false
   @Flag(help: "Month by month.") var months = false
 
@@ -107,9 +107,9 @@ struct ShowPoints: AsyncParsableCommand {
 /// `hearth points explain`.
 struct ExplainPoints: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "explain", abstract: "Every entry behind a person's points.")
+    commandName: "explain", abstract: "List every entry behind a person's points.")
   @OptionGroup var common: CommonOptions
-  @Argument(help: "The person; otherwise you.") var person: String?
+  @Argument(help: "The person; by default you.") var person: String?
 
   func run() async throws {
     let household = try await HouseholdContext.open(common)
@@ -130,10 +130,10 @@ struct ExplainPoints: AsyncParsableCommand {
 /// `hearth points close`.
 struct ClosePeriod: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "close", abstract: "Settle a week or month: later news of it counts later.",
+    commandName: "close", abstract: "Close a week or month: its later entries count later.",
     discussion: """
-      What arrives afterwards for a closed week is booked in the next open one, as a late
-      adjustment; the entry keeps its own day. Only administrators and the owner close. A closed
+      Entries that arrive afterwards for a closed week count in the next open one, as a late
+      adjustment; they keep their own day. Only administrators and the owner may close. A closed
       period stays closed.
 
       Examples:
@@ -144,8 +144,8 @@ struct ClosePeriod: AsyncParsableCommand {
       """)
   @OptionGroup var common: CommonOptions
   @Flag(help: "A month instead of a week.") var month = false
-  @Option(help: "The week, as 2026-W46; otherwise the last one.") var week: String?
-  @Argument(help: "The month after --month, as 2026-10; otherwise the last one.")
+  @Option(help: "The week, as 2026-W46; by default the last one.") var week: String?
+  @Argument(help: "The month after --month, as 2026-10; by default the last one.")
   var period: String?
 
   private struct Document: Encodable {
@@ -162,14 +162,15 @@ struct ClosePeriod: AsyncParsableCommand {
       throw CommandFailure(.usage, "--week and --month exclude each other")
     }
     guard period == nil || month else {
-      throw CommandFailure(.usage, "say which kind of period", hint: "--week WEEK or --month MONTH")
+      throw CommandFailure(
+        .usage, "the kind of period is missing", hint: "--week WEEK or --month MONTH")
     }
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
     let membership = await household.node.membership(of: household.zone.group)
     guard Administrators.include(me, in: membership) else {
       throw CommandFailure(
-        .notAllowed, "only an administrator or the owner closes a week or month",
+        .notAllowed, "only an administrator or the owner may close a week or month",
         hint: "who can: " + Administrators.names(in: membership))
     }
     let kind: PeriodKind = month ? .month : .week
@@ -204,10 +205,10 @@ struct ClosePeriod: AsyncParsableCommand {
 /// `hearth leaderboard`.
 struct LeaderboardCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "leaderboard", abstract: "Everybody's points of this week, most first.",
-    discussion: "With --month it is of this month, with --all of all time.")
+    commandName: "leaderboard", abstract: "Show everybody's points of this week, most first.",
+    discussion: "With --month it shows this month, with --all all time.")
   @OptionGroup var common: CommonOptions
-  @Flag(help: "Of this week, as without any.") var week = false
+  @Flag(help: "Of this week; this is the default.") var week = false
   @Flag(help: "Of this month.") var month = false
   @Flag(help: "Of all time.") var all = false
 

@@ -16,8 +16,8 @@ struct RescheduleChore: AsyncParsableCommand {
       """)
   @OptionGroup var common: CommonOptions
   @Argument(help: "The chore.") var name: String
-  @Option(help: "The occurrence by its date; otherwise the next one.") var occurrence: String?
-  @Option(help: "The new day; `back` for its own.") var to: String
+  @Option(help: "The occurrence by its date; by default the next one.") var occurrence: String?
+  @Option(help: "The new day; `back` for its original day.") var to: String
   @Option(help: "The new time of day, HH:MM.") var at: String?
 
   func run() async throws {
@@ -30,7 +30,7 @@ struct RescheduleChore: AsyncParsableCommand {
         guard chore.rule?.mode == .calendar else {
           throw CommandFailure(
             .usage, "\(ShownText.quoted(chore.title)) has no dates of its own",
-            hint: "leave out --occurrence: its next one is meant")
+            hint: "leave out --occurrence to move its next one")
         }
         let date = try DateWords.date(text, today: today)
         let shown = try book.occurrences(through: date).filter { $0.chore == chore.id }
@@ -46,6 +46,6 @@ struct RescheduleChore: AsyncParsableCommand {
     var deed = ChoreDeed("moved", chore.id, chore.title)
     deed.day = due?.iso
     try deed.tell(
-      common, "moved: \(Style.safe(chore.title)) to \(due?.iso ?? "its own day")\(time)")
+      common, "moved: \(Style.safe(chore.title)) to \(due?.iso ?? "its original day")\(time)")
   }
 }

@@ -30,7 +30,7 @@ struct VersionCommand: ParsableCommand {
 /// Explains the exit codes; `hearth help exit-codes` shows the same.
 struct ExitCodesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "exit-codes", abstract: "Explain what a command returns.", discussion: table)
+    commandName: "exit-codes", abstract: "Explain the exit codes.", discussion: table)
 
   @OptionGroup var options: CommonOptions
 

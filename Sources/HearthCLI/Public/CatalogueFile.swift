@@ -40,8 +40,8 @@ struct CatalogueFile {
       document = try JSONDecoder().decode(JSONValue.self, from: data)
     } catch {
       throw CommandFailure(
-        .failed, "\(path) is no JSON with whole numbers",
-        hint: "`Scripts/check-catalogue FILE` says where")
+        .failed, "\(path) is not JSON with whole numbers",
+        hint: "`Scripts/check-catalogue FILE` shows the place")
     }
     try self.init(document, path: path)
   }
@@ -50,23 +50,23 @@ struct CatalogueFile {
   init(_ document: JSONValue, path: String) throws {
     func refuse(_ words: String) -> CommandFailure {
       CommandFailure(
-        .failed, "\(path) is no catalogue: \(words)",
-        hint: "what a catalogue holds is in docs/reference/catalogue.md")
+        .failed, "\(path) is not a catalogue: \(words)",
+        hint: "docs/reference/catalogue.md describes the format")
     }
     guard case .object(let parts) = document, parts["schema"]?.int == 1 else {
-      throw refuse("it says no \"schema\": 1")
+      throw refuse("it lacks \"schema\": 1")
     }
     guard let name = parts["catalogue"]?.text, PublicName.isWord(name) else {
-      throw refuse("\"catalogue\" is its name, 1 to 32 of a-z, 0-9 and hyphens")
+      throw refuse("\"catalogue\" must be a name of 1 to 32 of a-z, 0-9 and hyphens")
     }
     guard let version = parts["version"]?.int, version > 0 else {
-      throw refuse("\"version\" is a number from 1")
+      throw refuse("\"version\" must be a number from 1")
     }
     var records: [PublicRecord] = []
     for (key, value) in parts.sorted(by: { $0.key < $1.key }) {
       if ["schema", "catalogue", "version", "retired"].contains(key) { continue }
       guard let type = CatalogueFile.types[key], let items = value.list else {
-        throw refuse("\(ShownText.quoted(key)) is no list that a catalogue has")
+        throw refuse("\(ShownText.quoted(key)) is not a list of a catalogue")
       }
       for item in items {
         guard let id = item["id"]?.text else { throw refuse("an item of \(key) has no id") }
@@ -111,7 +111,7 @@ enum ConditionWords {
       .map(String.init)
     guard parts.count == 2, PublicName.isField(parts[0]), !parts[1].isEmpty else {
       throw CommandFailure(
-        .usage, "\(ShownText.quoted(text)) is no condition",
+        .usage, "\(ShownText.quoted(text)) is not a condition",
         hint: "write --where category=calm, minutes=10..30 or adultHelp=no")
     }
     return PublicCondition(parts[0], try test(parts[1], of: parts[0]))
@@ -137,8 +137,8 @@ enum ConditionWords {
         return .range(least: numbers[0], most: numbers[1])
       }
       throw CommandFailure(
-        .usage, "\(ShownText.quoted(text)) is no range of \(field)",
-        hint: "write 10..30, ..15 or 30..; in double quotes it is a word, "
+        .usage, "\(ShownText.quoted(text)) is not a range of \(field)",
+        hint: "write 10..30, ..15 or 30..; write a word in double quotes, "
           + "such as \(field)='\"a..b\"'")
     }
     return .equals(.text(text))

@@ -8,9 +8,9 @@ struct PublicCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "public", abstract: "Follow and publish catalogues that everybody may read.",
     discussion: """
-      A catalogue holds challenges, chore templates and feature flags, signed by its publisher. To
-      follow one is to trust that publisher's key, and nobody else: not the relay, not the folder.
-      What was fetched stays here and is read offline; `hearth sync` looks for newer versions.
+      A catalogue contains challenges, chore templates and feature flags, signed by its publisher.
+      If you follow one, you trust that publisher's key and nothing else: no relay and no folder.
+      Its copy here also works offline; `hearth sync` checks for newer versions.
 
       Examples:
         hearth public follow hearth-catalogue://relay.example.org:7440/0k3f.../9d2m.../hearth
@@ -28,11 +28,11 @@ struct PublicCommand: AsyncParsableCommand {
 struct PublicFollow: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "follow", abstract: "Trust a catalogue's publisher and fetch it.",
-    discussion: "Where the relay cannot be reached it is fetched by a later `hearth sync`.")
+    discussion: "If the relay cannot be reached, a later `hearth sync` fetches it.")
   @OptionGroup var common: CommonOptions
   @Argument(help: "The catalogue's address.") var address: String
   @Option(
-    help: "The folder in which it lies, where the address names no relay.", completion: .directory)
+    help: "The folder that contains it, if the address names no relay.", completion: .directory)
   var folder: String?
 
   func run() async throws {
@@ -57,7 +57,7 @@ struct PublicFollow: AsyncParsableCommand {
 /// `hearth public unfollow`.
 struct PublicUnfollow: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "unfollow", abstract: "Follow a catalogue no more; its copy goes.")
+    commandName: "unfollow", abstract: "Stop following a catalogue, and delete its copy.")
   @OptionGroup var common: CommonOptions
   @Argument(help: "Its name, its address or the publisher's fingerprint.") var name: String
 
@@ -66,7 +66,7 @@ struct PublicUnfollow: AsyncParsableCommand {
     let kept = try await node.unfollow(name)
     try await node.close()
     if common.json { return try Output.json(PublicText.Followed(kept)) }
-    Output.print("\(kept.address.catalogue.name) is not followed any more")
+    Output.print("\(kept.address.catalogue.name) is no longer followed")
   }
 }
 
@@ -75,19 +75,19 @@ struct PublicList: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List records of followed catalogues.",
     discussion: """
-      Reads what is here. With --remote the relay is asked instead, by type and conditions; each
-      record proves who published it, and what is older than the copy here is left out.
+      Reads the copy on this device. With --remote it asks the relay instead, by type and
+      conditions; each record proves its publisher, and records older than the copy are left out.
       """)
   @OptionGroup var common: CommonOptions
   @Option(help: "The records' type: challenge, chore-template, flag, configuration.")
   var type: String?
   @Option(
     name: .customLong("where"),
-    help: "A condition: category=calm, minutes=10..30, adultHelp=no; may be repeated.")
+    help: "A condition: category=calm, minutes=10..30, adultHelp=no; repeatable.")
   var conditions: [String] = []
-  @Option(help: "The catalogue, where several are followed.") var catalogue: String?
+  @Option(help: "The catalogue, if you follow several.") var catalogue: String?
   @Option(help: "How many records at most.") var limit = 1_000
-  @Flag(help: "Ask the relay instead of the copy that is here.") var remote = false
+  @Flag(help: "Ask the relay instead of the copy here.") var remote = false
 
   private struct Document: Encodable {
     let records: [PublicText.Item]
@@ -96,10 +96,10 @@ struct PublicList: AsyncParsableCommand {
 
   func run() async throws {
     let conditions = try self.conditions.map(ConditionWords.condition)
-    guard limit > 0 else { throw CommandFailure(.usage, "--limit is a number from 1") }
+    guard limit > 0 else { throw CommandFailure(.usage, "--limit must be a number from 1") }
     guard !remote || type != nil else {
       throw CommandFailure(
-        .usage, "a relay is asked for one type at a time", hint: "add --type challenge")
+        .usage, "--remote needs one type", hint: "add --type challenge")
     }
     let query = try type.map { try checked($0, conditions) }
     let node = try await common.open()
@@ -118,7 +118,7 @@ struct PublicList: AsyncParsableCommand {
       return try Output.json(Document(records: found.map { PublicText.Item($0) }, remote: remote))
     }
     guard !found.isEmpty else {
-      if remarks.isEmpty { Output.note("no record is like that") }
+      if remarks.isEmpty { Output.note("no record matches") }
       return
     }
     let names = Set(found.map(\.catalogue)).count
@@ -145,7 +145,7 @@ struct PublicGet: AsyncParsableCommand {
     commandName: "get", abstract: "Show one record of a followed catalogue.")
   @OptionGroup var common: CommonOptions
   @Argument(help: "The record: TYPE/ID.") var record: String
-  @Option(help: "The catalogue, where several have it.") var catalogue: String?
+  @Option(help: "The catalogue, if several have it.") var catalogue: String?
 
   func run() async throws {
     let path = try PublicGet.path(record)
@@ -160,7 +160,7 @@ struct PublicGet: AsyncParsableCommand {
   static func path(_ text: String) throws -> PublicKeyPath {
     guard let path = PublicEntry.path(ofName: Array(text.utf8)) else {
       throw CommandFailure(
-        .usage, "\(ShownText.quoted(text)) names no record",
+        .usage, "\(ShownText.quoted(text)) is not the name of a record",
         hint: "write TYPE/ID, such as challenge/bench-test; `hearth public list` shows them")
     }
     return path
@@ -171,7 +171,7 @@ struct PublicGet: AsyncParsableCommand {
 struct PublicStatus: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Show the catalogues that are followed and published here.",
-    discussion: "The fingerprint is of the publisher's key: compare it with the publisher's own.")
+    discussion: "Compare the fingerprint of the publisher's key with the publisher's own.")
   @OptionGroup var common: CommonOptions
 
   static let empty = "no catalogue is followed yet: `hearth public follow ADDRESS`"

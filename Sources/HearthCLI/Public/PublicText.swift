@@ -105,7 +105,7 @@ enum PublicText {
       let name = result.kept.address.catalogue.name
       if let problem = result.problem {
         let stays =
-          result.kept.head.map { "version \($0.version) stays here" } ?? "nothing of it is here yet"
+          result.kept.head.map { "version \($0.version) stays here" } ?? "no version is here yet"
         warnings.append(
           "hearth: warning: the catalogue \(name): \(Style.safe(problem)); \(stays)")
       } else if result.isNew, let head = result.kept.head {

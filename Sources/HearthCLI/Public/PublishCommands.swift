@@ -6,18 +6,18 @@ import HearthSync
 /// `hearth public publish`.
 struct PublicPublish: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "publish", abstract: "Sign a catalogue file and send what changed.",
+    commandName: "publish", abstract: "Sign a catalogue file and publish its changes.",
     discussion: """
-      The places are remembered, so the next time --to can be left out. Publishing the same file
-      again changes nothing. What is not in the file any more is retired.
+      The places are remembered, so you can leave out --to the next time. Publishing the same file
+      again changes nothing. Records that are no longer in the file are retired.
 
       Example:
         hearth public publish Catalogue/hearth.json --to hearth-relay://192.0.2.7:7440/0k3f...
       """)
   @OptionGroup var common: CommonOptions
   @Argument(help: "The file.", completion: .file(extensions: ["json"])) var file: String
-  @Option(help: "A relay's address, or a folder; repeat it for more.") var to: [String] = []
-  @Option(help: "The token that the relay's operator gave, where one is needed.")
+  @Option(help: "A relay's address, or a folder; repeatable.") var to: [String] = []
+  @Option(help: "The token from the relay's operator, if one is needed.")
   var token: String?
 
   private struct Document: Encodable {
@@ -72,7 +72,7 @@ struct PublicPublish: AsyncParsableCommand {
         + Words.count(report.count, "record") + (report.isNew ? "" : ", nothing changed"))
     for place in report.places where place.failure == nil {
       let sent = place.sent == 0 ? "nothing to send" : "sent \(Words.count(place.sent, "record"))"
-      let removed = place.removed == 0 ? "" : ", took \(place.removed) away"
+      let removed = place.removed == 0 ? "" : ", removed \(place.removed)"
       Output.print("\(Style.safe(place.place)): \(sent)\(removed)")
       let folder = place.address.relay == nil ? " --folder '\(Style.safe(place.place))'" : ""
       Output.note("to follow it: hearth public follow \(place.address)\(folder)")
@@ -83,7 +83,7 @@ struct PublicPublish: AsyncParsableCommand {
 /// `hearth public publisher`.
 struct PublisherCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "publisher", abstract: "Make, show, save and take over a publisher's key.",
+    commandName: "publisher", abstract: "Create, show, export and import a publisher's key.",
     subcommands: [New.self, Show.self, Export.self, Import.self])
 
   private struct Document: Encodable {
@@ -98,8 +98,8 @@ struct PublisherCommand: AsyncParsableCommand {
   /// Creates a key.
   struct New: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "new", abstract: "Make a publisher's key for this node.",
-      discussion: "Whoever follows a catalogue of yours trusts this key.")
+      commandName: "new", abstract: "Create a publisher's key for this node.",
+      discussion: "Everybody who follows a catalogue of yours trusts this key.")
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
@@ -107,7 +107,7 @@ struct PublisherCommand: AsyncParsableCommand {
       let fingerprint = try await node.makePublisher()
       try await node.close()
       try PublisherCommand.tell(fingerprint, isJSON: common.json)
-      Output.note("next: `hearth public publisher export FILE` keeps it where it is safe")
+      Output.note("next: `hearth public publisher export FILE` saves a copy for a safe place")
     }
   }
 
@@ -124,7 +124,7 @@ struct PublisherCommand: AsyncParsableCommand {
       guard let fingerprint else {
         throw CommandFailure(
           .failed, "this node has no publisher's key yet",
-          hint: "`hearth public publisher new` makes one")
+          hint: "`hearth public publisher new` creates one")
       }
       try PublisherCommand.tell(fingerprint, isJSON: common.json)
     }
@@ -155,7 +155,7 @@ struct PublisherCommand: AsyncParsableCommand {
   /// Imports a saved key.
   struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "import", abstract: "Take over a saved key.",
+      commandName: "import", abstract: "Import a saved key.",
       discussion: "The passphrase is read from standard input.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The file.", completion: .file()) var file: String
