@@ -67,7 +67,7 @@ def everything(family):
     said = family.json("anna", "household", "newcomers")
     check(said["newcomers"] == "everything" and "was" not in said, "shown: %r" % said)
     check(family.household("anna")["newcomers"] == "everything", "status tells another rule")
-    family.says("anna", ["household", "newcomers", "nothing"], "no rule", status=USAGE)
+    family.says("anna", ["household", "newcomers", "nothing"], "not a rule", status=USAGE)
     family.says("anna", ["household", "newcomers", "everything"], "as before")
 
 
@@ -78,7 +78,7 @@ def from_joining(family):
     check(len(said["closedInvitations"]) == 1, "the open link was not closed: %r" % said)
     family.sync("ben")
     for home in ("anna", "ben"):
-        family.says(home, ["status"], "newcomers read how things stand, and what comes after")
+        family.says(home, ["status"], "newcomers read the present state and later changes")
     family.says("ben", ["audit"], "let newcomers read only later changes")
     family.init("late", "Mallory", "phone")
     # What the link led to is gone from folder and relay.

@@ -164,7 +164,7 @@ def roles(family):
         status=NOT_ALLOWED)
     family.says(
         "ada", ["member", "role", "Cleo", "admin"], "Cleo is an admin now", "invites", "next:")
-    family.says("ada", ["member", "role", "Ben", "child"], "Ben is a child now", "does chores")
+    family.says("ada", ["member", "role", "Ben", "child"], "Ben is a child now", "skips chores")
     family.says("ada", ["member", "role", "Ben", "king"], "child, member", status=USAGE)
     family.sync("cleo", "ben")
     family.says("cleo", ["member", "role", "Ada", "child"], "owner", status=NOT_ALLOWED)
@@ -211,7 +211,7 @@ def flatmate(family):
     family.says("dan", ["status"], "you were removed from Home by Ada")
     family.says(
         "dan", ["add", "Once more"], "you were removed from Home by Ada",
-        "nothing that is written here reaches the others", status=NOT_ALLOWED)
+        "changes made here do not reach the others", status=NOT_ALLOWED)
     # What he wrote waits, and an admin may take it over.
     family.says("ada", ["status"], "1 change of removed devices in quarantine")
     family.says("ben", ["quarantine", "adopt", "1"], "Ben is a child", status=NOT_ALLOWED)
@@ -437,7 +437,7 @@ def namesakes(family):
     family.sync("cleo")
     device = family.json("twin", "status")["deviceId"]
     family.says("cleo", ["approve"],
-                "Ben (there is a Ben already, %s; device %s)" % (ids["Ben"][:8], device[:8]))
+                "Ben (there is already a Ben, %s; device %s)" % (ids["Ben"][:8], device[:8]))
     requests = family.json("cleo", "approve")["requests"]
     check([item.get("sameName") for item in requests] == [[ids["Ben"]]], "approve: %r" % requests)
     family.says("cleo", ["approve", device[:8], "--number", number], "is a member of Home now")

@@ -92,7 +92,7 @@ struct MemberCommand: AsyncParsableCommand {
         Roles; each includes the rights of those below it:
           admin   invites, approves, removes, gives lower roles, closes weeks
           member  adds and changes chores, points and settings
-          child   does chores, takes back and skips
+          child   does, undoes and skips chores
           reader  sees everything and changes nothing
         You can give roles below your own, to people below you, and lower your own.
         A new role does not affect earlier changes.

@@ -9,7 +9,7 @@ extension SettingKey {
   static let restDays = 0...365
 
   static let challengeCategories = listed(
-    "challenge-categories", "the categories of challenges that are drawn",
+    "challenge-categories", "the categories from which challenges are drawn",
     ChallengeFilter.categories)
   static let challengeCompany = listed(
     "challenge-company", "with whom challenges are done",
@@ -25,7 +25,7 @@ extension SettingKey {
     "challenge-minutes", "the most minutes that a challenge may take",
     1...ChallengeCard.minutes.upperBound)
   static let challengeRest = SettingKey(
-    name: "challenge-rest", meaning: "for how many days a challenge that was done is not drawn",
+    name: "challenge-rest", meaning: "for how many days a finished challenge is not drawn again",
     scopes: [.person], usualScope: .person, defaultValue: "30",
     values: "a number from \(restDays.lowerBound) to \(restDays.upperBound)",
     accepts: { number($0, in: restDays) != nil })

@@ -40,9 +40,9 @@ struct SettingFaultText: Encodable, Sendable {
 
   /// The fault, in one sentence.
   var text: String {
-    let value = value.map(ShownText.quoted) ?? "something that is no text"
-    let known = key == "time-zone" ? "is not known on this machine" : "is none of its values"
-    let instead = holds.isEmpty ? "as if it were not set" : ShownText.quoted(holds) + " holds"
+    let value = value.map(ShownText.quoted) ?? "not a text"
+    let known = key == "time-zone" ? "is not known on this machine" : "is not a valid value"
+    let instead = holds.isEmpty ? "it counts as not set" : ShownText.quoted(holds) + " applies"
     return "the setting \(key) is \(value), which \(known): \(instead) instead; set by "
       + "\(Style.safe(by)) on \(Style.safe(device)), \(at)"
   }

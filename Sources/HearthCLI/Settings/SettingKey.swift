@@ -51,7 +51,7 @@ struct SettingKey: Sendable {
     "color", "when output is coloured", [.device, .person], usual: .device,
     oneOf: ColorChoice.allCases.map(\.rawValue))
   static let defaultHousehold = SettingKey(
-    name: "default-household", meaning: "the household that is meant where a node is in several",
+    name: "default-household", meaning: "the household to use if a node is in several",
     scopes: [.device, .person], usualScope: .device, defaultValue: "",
     values: "the name of a household, 1 to 80 characters",
     accepts: { (1...80).contains($0.count) && Style.safe($0) == $0 })
@@ -118,7 +118,7 @@ struct SettingKey: Sendable {
     }
     throw CommandFailure(
       .usage, "there is no setting \(ShownText.quoted(name))",
-      hint: "there are " + all.map(\.name).joined(separator: ", "))
+      hint: "use " + all.map(\.name).joined(separator: ", "))
   }
 
   /// Returns the requested scope, or the default one.
@@ -129,7 +129,7 @@ struct SettingKey: Sendable {
     guard scopes.contains(wanted) else {
       throw CommandFailure(
         .usage, "\(name) cannot be set for the \(wanted.rawValue)",
-        hint: "it exists for: " + scopes.map(\.rawValue).joined(separator: ", "))
+        hint: "set it for: " + scopes.map(\.rawValue).joined(separator: ", "))
     }
     return wanted
   }
@@ -164,12 +164,12 @@ struct SettingKey: Sendable {
       switch name {
       case "day-start": ("the hour at which a new day begins", String(defaults.dayStartHour))
       case "duplicate":
-        ("who is paid when several did one occurrence", defaults.duplicate.rawValue)
-      case "missed": ("what becomes of what nobody did", defaults.missed.rawValue)
+        ("who gets the points if several did one occurrence", defaults.duplicate.rawValue)
+      case "missed": ("what becomes of missed occurrences", defaults.missed.rawValue)
       case "name": ("the household's name", defaults.name)
       case "strict-assignee":
-        ("whether only those assigned are credited", defaults.strictAssignee ? "yes" : "no")
-      case "time-zone": ("where its days begin", defaults.timeZone)
+        ("whether only assignees get points", defaults.strictAssignee ? "yes" : "no")
+      case "time-zone": ("the time zone of its days", defaults.timeZone)
       case "week-start": ("the first day of its weeks", defaults.weekStart.code)
       default: ("a rule of the household", "")
       }

@@ -74,7 +74,7 @@ struct SettingValues: Sendable {
         .notAllowed, EndingText.line(ending, household: "your private database"),
         hint:
           "`hearth device add` on another device of yours, then `hearth join -` here; or set it "
-          + "for this device alone with --scope device")
+          + "only for this device with --scope device")
     }
     if scope == .household {
       let gate = await RoleGate.of(zone, on: node)

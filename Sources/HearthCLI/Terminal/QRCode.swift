@@ -21,20 +21,20 @@ struct QRCode: Equatable {
     guard 1...Self.maximumBytes ~= bytes.count else {
       throw CommandFailure(
         .failed,
-        "a QR code holds 1 to \(Self.maximumBytes) bytes, and this text has \(bytes.count)",
+        "a QR code can have 1 to \(Self.maximumBytes) bytes, but this text has \(bytes.count)",
         hint: "Use the text itself.")
     }
     guard
       let code = QRcode_encodeData(CInt(bytes.count), bytes, 0, QR_ECLEVEL_L)
     else {
       throw CommandFailure(
-        .failed, "libqrencode made no QR code of \(bytes.count) bytes: the memory is used up",
+        .failed, "libqrencode created no QR code of \(bytes.count) bytes: out of memory",
         hint: "Use the text itself.")
     }
     defer { QRcode_free(code) }
     let side = Int(code.pointee.width)
     guard 21...177 ~= side, let data = code.pointee.data else {
-      throw CommandFailure(.failed, "libqrencode made a QR code of \(side) modules a side")
+      throw CommandFailure(.failed, "libqrencode created a QR code of \(side) modules a side")
     }
     self.side = side
     modules = (0..<(side * side)).map { data[$0] & 1 == 1 }

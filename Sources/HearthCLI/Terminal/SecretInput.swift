@@ -32,7 +32,7 @@ enum SecretInput {
       if byte == UInt8(ascii: "\n") { return bytes }
       bytes.append(byte)
       guard bytes.count <= limit else {
-        throw CommandFailure(.usage, "that is longer than \(limit) bytes")
+        throw CommandFailure(.usage, "the input is longer than \(limit) bytes")
       }
     }
   }

@@ -20,7 +20,7 @@ enum StandardStream {
     let reason = strerror(number).map { String(cString: $0) } ?? "error \(number)"
     throw CommandFailure(
       .failed, "standard output could not be written: \(reason)",
-      hint: "what was printed is not whole; what the command did on this node holds")
+      hint: "the output is incomplete, but the command's changes on this node are stored")
   }
 
   /// Columns of the terminal on standard output; 0 without a terminal.

@@ -45,7 +45,7 @@ struct TerminalQR {
       throw CommandFailure(
         .failed,
         "the QR code needs \(columns) columns, and the terminal has \(width)",
-        hint: "Make the window wider or its letters smaller, or use the text itself.")
+        hint: "Make the window wider or the font smaller, or use the text itself.")
     }
     let rows = -Self.quietModules..<(code.side + Self.quietModules)
     switch style {

@@ -37,9 +37,9 @@ package enum ExitStatus: Int32, CaseIterable {
     case .offline: "a transport could not be reached"
     case .notAllowed: "not allowed, or a wrong passphrase"
     case .noNode: "there is no node here: run `hearth init`"
-    case .locked: "another process works on this node"
+    case .locked: "another process uses this node"
     case .corrupt: "the node's data is damaged"
-    case .usage: "the command line is not right"
+    case .usage: "the command line is wrong"
     }
   }
 }

@@ -9,7 +9,7 @@ enum Duration {
       number > 0, number <= UInt64(maximumDays) * 86_400_000 / unit
     else {
       throw CommandFailure(
-        .usage, "\(text) is not a span of time up to \(maximumDays) days", hint: "such as 12h or 7d"
+        .usage, "\(text) is not a time span up to \(maximumDays) days", hint: "write 12h or 7d"
       )
     }
     return number * unit

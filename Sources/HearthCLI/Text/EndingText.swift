@@ -12,7 +12,7 @@ enum EndingText {
     case .recovered: return "this device was replaced in \(place) by \(name)'s recovery words"
     case .overruled:
       return
-        "this device does not belong to \(place): the operation that let it in has no effect, "
+        "this device does not belong to \(place): the operation that admitted it has no effect, "
         + "because " + Style.safe(ending.reason ?? "somebody decided otherwise")
     }
   }
@@ -31,7 +31,7 @@ enum EndingText {
     switch ending.kind {
     case .revoked, .recovered:
       return hasOthers
-        ? "if the device is yours to use, `hearth device add` on another one, then `hearth join -` "
+        ? "if you still use this device, `hearth device add` on another one, then `hearth join -` "
           + "with that link here; if you have no other one, \(words)"
         : words
     case .removed, .left, .overruled:

@@ -9,8 +9,8 @@ enum NewcomerWords {
     case "from-joining": return .fromJoin
     default:
       throw CommandFailure(
-        .usage, "\(Style.safe(text)) is no rule for newcomers",
-        hint: "say everything or from-joining")
+        .usage, "\(Style.safe(text)) is not a rule for newcomers",
+        hint: "use everything or from-joining")
     }
   }
 
@@ -20,6 +20,6 @@ enum NewcomerWords {
 
   static func words(_ rule: ControlOperation.Newcomers) -> String {
     rule == .full
-      ? "newcomers read everything" : "newcomers read how things stand, and what comes after"
+      ? "newcomers read everything" : "newcomers read the present state and later changes"
   }
 }

@@ -41,8 +41,8 @@ struct PersonChoice: Equatable, Sendable {
     return CommandFailure(
       .failed,
       "\(ShownText.quoted(text)) fits \(found.count) people:\n" + list.joined(separator: "\n"),
-      hint: "write more of the name, or the id in its place; `hearth device list` tells whose "
-        + "device is whose")
+      hint: "write more of the name, or the id in its place; `hearth device list` shows the "
+        + "devices of each")
   }
 
   /// The warning if a newcomer's name equals a member's or looks like it; nil if it does not.
@@ -56,8 +56,8 @@ struct PersonChoice: Equatable, Sendable {
       })
     else { return lookAlikeWarning(ofNewcomer: name, id, in: membership, household) }
     return "hearth: warning: \(Style.safe(household)) has another \(Style.safe(other.name)) "
-      + "(\(ShortID.text(other.id))): where one of them is meant, write digits of the id, which "
-      + "`hearth member` shows, in place of the name"
+      + "(\(ShortID.text(other.id))): to name one of them, write digits of the id from "
+      + "`hearth member` in place of the name"
   }
 }
 

@@ -31,7 +31,7 @@ struct RepeatWords: Equatable {
     }
     guard let found else {
       throw CommandFailure(
-        .usage, "\(ShownText.quoted(text)) is not a way to repeat",
+        .usage, "\(ShownText.quoted(text)) is not a repetition",
         hint: "write day, week, month, year, 3d, 2w, 6m, or weekdays such as mon,thu")
     }
     guard RecurrenceRule.intervals.contains(found.count) else {

@@ -19,7 +19,7 @@ enum RoleWords {
     }
     guard role != .owner else {
       throw CommandFailure(
-        .usage, "a household has one owner, who hands it over",
+        .usage, "a household has one owner, and only the owner can hand it over",
         hint: "`hearth owner transfer PERSON`; as a role: reader, child, member, admin")
     }
     return role
@@ -41,7 +41,7 @@ enum RoleWords {
     case .admin: "does what members do, invites, approves, removes, gives lower roles, closes weeks"
     case .member: "adds and changes chores, points and settings, and does chores"
     case .child:
-      "does chores, takes back and skips; changes no chores, points or settings, and enters "
+      "does, undoes and skips chores; changes no chores, points or settings, and enters "
         + "nothing for others"
     case .reader: "sees everything and changes nothing"
     }
@@ -81,7 +81,7 @@ struct RoleGate: Sendable {
       throw CommandFailure(
         .notAllowed,
         (ending ?? "this device does not belong to \(Style.safe(household))")
-          + ": nothing that is written here reaches the others",
+          + ": changes made here do not reach the others",
         hint: wayBack)
     }
     return person
@@ -90,7 +90,7 @@ struct RoleGate: Sendable {
   /// The steps with which this device joins again.
   private var wayBack: String {
     guard let person, membership.people.contains(where: { $0.id == person.id }) else {
-      return "ask an owner or admin for an invitation, and `hearth join -` with its link"
+      return "ask an owner or admin for an invitation, then `hearth join -` with its link"
     }
     return "run `hearth device add` on another device of yours, or ask an owner or admin for "
       + "`hearth device add --for \(Style.safe(person.name))`; then `hearth join -` here"
@@ -112,7 +112,7 @@ struct RoleGate: Sendable {
       throw CommandFailure(
         .notAllowed,
         "\(Style.safe(subject.name)) is the owner, and nobody may \(deed)",
-        hint: "an owner hands the household over (`hearth owner transfer PERSON`) and then leaves")
+        hint: "an owner can hand over the household (`hearth owner transfer PERSON`)")
     }
     throw refusal(to: deed, above)
   }
@@ -133,7 +133,7 @@ struct RoleGate: Sendable {
       .sorted { ($1.role.rawValue, $0.name) < ($0.role.rawValue, $1.name) }
       .map { Style.safe($0.name) }.filter { seen.insert($0).inserted }.prefix(4)
     let asked = names.isEmpty ? "" : ": ask \(RoleGate.either(Array(names)))"
-    let who = person.map { "\(Style.safe($0.name)) is \(RoleWords.a($0.role))" } ?? "you are nobody"
+    let who = person.map { "\(Style.safe($0.name)) is \(RoleWords.a($0.role))" } ?? "you are no member"
     return CommandFailure(.notAllowed, "\(who) and may not \(deed)\(asked)")
   }
 

@@ -85,7 +85,7 @@ struct ShownNames: Sendable {
     guard !namesakes.isEmpty else { return self.name(ofNewcomer: name, on: device) }
     let ids = namesakes.map { ShortID.text($0.id) }.joined(separator: " and ")
     let marks =
-      ["there is a \(namesakes[0].name) already, \(ids)"]
+      ["there is already a \(namesakes[0].name), \(ids)"]
       + (others.isEmpty ? [] : [ShownNames.mark(others.map(\.name))])
       + ["device \(ShortID.text(device))"]
     return "\(name) (\(marks.joined(separator: "; ")))"

@@ -23,10 +23,10 @@ enum Words {
     switch reason {
     case .gap: "earlier changes of its author"
     case .cause: "changes of others that its author had seen"
-    case .author: "the news that its author was admitted"
+    case .author: "the admission of its author"
     case .epoch: "a key"
     case .quarantine: "a decision: its author contradicted itself"
-    case .falseClaim: "what it cites: its author cannot have seen that"
+    case .falseClaim: "changes that its author cites but cannot have seen"
     case .format: "a newer version of this program"
     }
   }
