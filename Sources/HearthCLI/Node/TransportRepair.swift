@@ -91,7 +91,7 @@ extension TransportCommand {
       case .unread:
         "nothing was checked, as not all data there could be read: follow the messages of "
           + "`hearth sync`, then repair again"
-      case .failed: "the relay refused"
+      case .failed: "the repair failed"
       case .noPlace:
         "somebody has taken every name for its mailboxes there: add another relay with `hearth "
           + "transport add relay`"
