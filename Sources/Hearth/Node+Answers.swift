@@ -94,8 +94,11 @@ extension Node {
         try? await transport.publish(name, Array(answer.bytes))
       }
     }
-    guard waiting.count < answers.count else { return }
-    let encoded = waiting.isEmpty ? nil : Array(try JSONEncoder().encode(waiting))
+    // Another process may have added some meanwhile.
+    let done = answers.filter { !waiting.contains($0) }
+    guard !done.isEmpty else { return }
+    let rest = try keptAnswers().filter { !done.contains($0) }
+    let encoded = rest.isEmpty ? nil : Array(try JSONEncoder().encode(rest))
     try store.transaction { try store.setFact(Node.answersFact, encoded) }
   }
 }

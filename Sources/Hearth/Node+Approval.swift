@@ -198,7 +198,9 @@ extension Node {
       }
     }
     rest = answered.suffix(Node.maximumAnsweredJoins) + rest
-    if rest != joins { try keep(rest) }
+    guard rest != joins else { return }
+    // Another process may have asked meanwhile.
+    try keep(rest + (try keptJoins().filter { !joins.contains($0) }))
   }
 
   /// Whether a request waits for an answer.

@@ -155,9 +155,10 @@ extension Node {
   /// A failure affects nothing else: `status` shows it, and the node retries where that can help.
   func settlePrivate() async throws {
     guard var pending = try pendingPrivate(), pending.refusal == nil else { return }
+    let secret = pending.secret
     do {
       try await enter(pending)
-      return try keep(nil)
+      return try keep(nil, for: secret)
     } catch let error as TransportError {
       pending.waitsFor = Hearth.words(of: error)
     } catch let error as SyncError where error.code == .notFound {
@@ -169,6 +170,12 @@ extension Node {
     } catch let error as CryptoError {
       pending.refusal = Hearth.words(of: error)
     }
+    try keep(pending, for: secret)
+  }
+
+  /// Keeps what came of an invitation, unless another process has settled it meanwhile.
+  private func keep(_ pending: PendingPrivate?, for secret: String) throws {
+    guard try pendingPrivate()?.secret == secret else { return }
     try keep(pending)
   }
 
@@ -200,6 +207,8 @@ extension Node {
     _ opened: InvitationCapsule, _ pending: PendingPrivate, _ secret: InviteSecret,
     _ draft: MemberDraft
   ) throws {
+    // Another process may have joined while this one read the log.
+    guard !engine.membership(of: opened.group).isActive(device) else { return }
     _ = try engine.beginJoining(Array(pending.capsule), with: secret, nowMilliseconds: 0)
     try replicas.take(draft)
     let id = try identifier(secret.publicKeys.inviteID)

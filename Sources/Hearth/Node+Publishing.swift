@@ -160,6 +160,12 @@ extension Node {
         }
         results.append(result)
       }
+      // Another process may have signed a version meanwhile.
+      if let own = try store.copy(of: id, .own),
+        own.head.head.version > before?.head.head.version ?? 0
+      {
+        before = own
+      }
       let next = try PublicCatalogue.next(
         after: before, of: catalogue, drafts: drafts, leastVersion: leastVersion,
         publishedAt: now(), by: publisher)

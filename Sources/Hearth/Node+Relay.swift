@@ -27,10 +27,9 @@ extension Node {
   /// - Throws: `invalid` for an invalid address.
   func transport(_ place: String) throws -> any Transport {
     guard Node.isRelay(place) else {
-      let thread = folderThreads[place] ?? FolderThread()
-      folderThreads[place] = thread
       let folder = WaitingTransport(
-        base: BackgroundFolder(folderTransport(place), on: thread), replicas: replicas)
+        base: BackgroundFolder(folderTransport(place), on: .shared(for: place)),
+        replicas: replicas)
       return transferListener.map { MeteredTransport(folder, place: place, listener: $0) }
         ?? folder
     }
@@ -95,12 +94,14 @@ extension Node {
         }
         return try widen(known, to: cargo)
       }
-      let setting = TransportSetting(
-        number: TransportSetting.nextNumber(after: present), kind: "relay",
-        path: address.description,
-        token: token, cargo: cargo)
       try await greet(address)
-      try save(present + [setting])
+      // Another process may have changed the transports meanwhile.
+      let others = try transports()
+      if let added = others.first(where: { $0.path == address.description }) { return added }
+      let setting = TransportSetting(
+        number: TransportSetting.nextNumber(after: others), kind: "relay",
+        path: address.description, token: token, cargo: cargo)
+      try save(others + [setting])
       return setting
     }
   }

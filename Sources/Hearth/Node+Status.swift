@@ -79,6 +79,10 @@ package struct AuthorLog: Sendable {
 extension Node {
   /// Returns the status of each zone, data zones and control zones alike.
   package func zoneStatuses() throws -> [ZoneStatus] {
+    try replicas.working { try statuses() }
+  }
+
+  private func statuses() throws -> [ZoneStatus] {
     try allZones().sorted {
       ($0.database.rawValue, $0.group, $0.kind.rawValue, $0.name, $0.id)
         < ($1.database.rawValue, $1.group, $1.kind.rawValue, $1.name, $1.id)

@@ -102,7 +102,7 @@ extension Node {
   private func run(_ step: SyncRound.Start, _ check: FileCheck) async throws -> Step {
     let setting = step.setting
     do {
-      return try await replicas.working {
+      return try await replicas.working(isPatient: true) {
         let transport = try transport(setting.path)
         try await admit(over: transport)
         switch step {
@@ -149,8 +149,13 @@ extension Node {
     let id = ObjectIdentifier(self)
     guard !Node.gates.contains(id) else { return try await replicas.working(body) }
     return try await replicas.working {
-      try await replicas.whileWaiting { await gate.take() }
-      defer { gate.giveBack() }
+      // The wait may fail after the gate was taken, as the node was closed meanwhile.
+      var isTaken = false
+      defer { if isTaken { gate.giveBack() } }
+      try await replicas.whileWaiting {
+        await gate.take()
+        isTaken = true
+      }
       return try await Node.$gates.withValue(Node.gates.union([id]), operation: body)
     }
   }

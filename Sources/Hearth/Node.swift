@@ -24,8 +24,6 @@ package actor Node {
   var joiningGroup: GroupID?
   /// The relays in use, by address.
   var relays: [String: RelayTransport] = [:]
-  /// The threads of the folders in use, by path.
-  var folderThreads: [String: FolderThread] = [:]
   /// The listener for the progress of long transfers.
   private(set) var transferListener: TransferListener?
   /// The file of public catalogues, once it is in use.
@@ -285,7 +283,8 @@ package actor Node {
   package func read<Result: Sendable>(
     _ zone: ZoneID, _ body: @Sendable (any ProjectionSource) throws -> Result
   ) throws -> Result {
-    try store.readOneState { try body(try store.source(of: zone)) }
+    // Another process may have written while this one waits: what is known of its rows is old then.
+    try replicas.working { try store.readOneState { try body(try store.source(of: zone)) } }
   }
 
   /// Writes one transaction.
@@ -342,12 +341,12 @@ package actor Node {
 
   /// Returns a zone's digest, which is equal on every replica with the same changes.
   package func digest(of zone: ZoneID) throws -> [UInt8] {
-    try store.read { try engine.digest(of: zone) }
+    try replicas.working { try store.read { try engine.digest(of: zone) } }
   }
 
   /// Returns a sealed snapshot of a zone, in chunks.
   package func snapshot(of zone: ZoneID) throws -> [[UInt8]] {
-    try store.read { try engine.snapshot(of: zone) }
+    try replicas.working { try store.read { try engine.snapshot(of: zone) } }
   }
 
   /// Rebuilds a zone's records from its log.

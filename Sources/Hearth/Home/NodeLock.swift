@@ -35,9 +35,9 @@ final class NodeLock {
   /// - Throws: `locked` after that time.
   func take(waitMilliseconds: Int) throws {
     let end = DispatchTime.now().uptimeNanoseconds + UInt64(waitMilliseconds) * 1_000_000
-    try NodeLock.lock(queue, until: end, path)
+    try lock(queue, until: end)
     defer { flock(queue, LOCK_UN) }
-    try NodeLock.lock(descriptor, until: end, path)
+    try lock(descriptor, until: end)
   }
 
   /// Takes the lock if nobody has it; else keeps the place in the queue for the next try.
@@ -49,6 +49,18 @@ final class NodeLock {
     }
     flock(queue, LOCK_UN)
     return true
+  }
+
+  /// Gives up the place in the queue.
+  func leaveQueue() {
+    flock(queue, LOCK_UN)
+  }
+
+  /// Why a call cannot work on the node now.
+  var busy: HearthError {
+    HearthError(
+      .locked,
+      "another process is using this node (\(path)): wait for it to end, or use another --home")
   }
 
   /// Gives back the lock, or the place in the queue.
@@ -65,14 +77,10 @@ final class NodeLock {
     return descriptor
   }
 
-  private static func lock(_ descriptor: Int32, until end: UInt64, _ path: String) throws {
-    while try !isTaken(descriptor, path) {
-      guard DispatchTime.now().uptimeNanoseconds < end else {
-        throw HearthError(
-          .locked,
-          "another process is using this node (\(path)): wait for it to end, or use another --home")
-      }
-      usleep(pollMicroseconds)
+  private func lock(_ descriptor: Int32, until end: UInt64) throws {
+    while try !NodeLock.isTaken(descriptor, path) {
+      guard DispatchTime.now().uptimeNanoseconds < end else { throw busy }
+      usleep(NodeLock.pollMicroseconds)
     }
   }
 

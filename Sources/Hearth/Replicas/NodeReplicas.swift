@@ -102,9 +102,16 @@ final class NodeReplicas: ReplicaTurns {
   }
 
   /// Runs a call that works on the replicas and waits in between.
-  func working<Result>(_ work: () async throws -> Result) async throws -> Result {
+  ///
+  /// It waits for its turn without holding up other calls of this process.
+  ///
+  /// - Parameter isPatient: whether it waits for another process however long that takes.
+  /// - Throws: what the work throws; `locked` where another process holds the node for too long.
+  func working<Result>(
+    isPatient: Bool = false, _ work: () async throws -> Result
+  ) async throws -> Result {
     guard !isOwn else { return try await work() }
-    try enter()
+    try await enterWaiting(isPatient: isPatient)
     defer { leave() }
     return try await NodeReplicas.$own.withValue(owned, operation: work)
   }
@@ -134,7 +141,7 @@ final class NodeReplicas: ReplicaTurns {
       workingCount += 1
     }
     do {
-      try await holdAgain()
+      try await holdAgain(until: nil)
     } catch {
       try? close()
       throw error
@@ -158,6 +165,16 @@ final class NodeReplicas: ReplicaTurns {
     }
   }
 
+  private func enterWaiting(isPatient: Bool) async throws {
+    guard !isClosed else { throw NodeReplicas.closed }
+    waitingCount += 1
+    defer { waitingCount -= 1 }
+    let end = DispatchTime.now().uptimeNanoseconds + UInt64(waitMilliseconds) * 1_000_000
+    try await holdAgain(until: isPatient ? .max : end)
+    guard !isClosed else { throw NodeReplicas.closed }
+    workingCount += 1
+  }
+
   private func leave() {
     workingCount -= 1
     letGo()
@@ -172,11 +189,23 @@ final class NodeReplicas: ReplicaTurns {
     try begin()
   }
 
-  /// Takes the lock again, however long that takes; other calls of this process go on meanwhile.
-  private func holdAgain() async throws {
+  /// Takes the lock unless this process has it; other calls of this process go on meanwhile.
+  ///
+  /// - Parameter end: until when, for a call that has not begun; it may be cancelled too. Nil for
+  ///   one that goes on, however long that takes: it has to leave the replicas as they should be.
+  /// - Throws: `locked`, `CancellationError`, why the replicas cannot be read.
+  private func holdAgain(until end: UInt64?) async throws {
     while !isClosed, !isHeld {
       guard let lock, try !lock.takeAtOnce() else { return try begin() }
-      // A cancelled call waits too: it still has to leave the replicas as they should be.
+      if let end {
+        do {
+          try Task.checkCancellation()
+          guard DispatchTime.now().uptimeNanoseconds < end else { throw lock.busy }
+        } catch {
+          lock.leaveQueue()
+          throw error
+        }
+      }
       await Task.detached { try? await Task.sleep(for: .milliseconds(1)) }.value
     }
   }

@@ -1,3 +1,4 @@
+import Foundation
 import Hearth
 import HearthMembership
 import HearthSync

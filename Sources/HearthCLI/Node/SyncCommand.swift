@@ -65,6 +65,8 @@ private struct Watching {
     let report: SyncReport
     let news: PeopleNews
     let catalogues: SyncText.Catalogues
+    /// The zones with changes that another command made during the round, too late to be sent in it.
+    let unsent: [String]
   }
 
   private struct Event: Encodable {
@@ -85,6 +87,7 @@ private struct Watching {
     var away: Set<String> = []
     var lastRemarks: [String] = []
     var nextCatalogues: UInt64 = 0
+    var lastUnsent: [String] = []
     Output.note("watching; interrupt to stop")
     while !stop.isStopped {
       do {
@@ -103,6 +106,11 @@ private struct Watching {
           stop.onStop { [watch] in watch.stop() }
           continue
         }
+        // What stays unsent in a second round, as nobody takes it, waits for news.
+        if round.unsent != lastUnsent {
+          lastUnsent = round.unsent
+          if !lastUnsent.isEmpty { continue }
+        }
       } catch let error where ExitStatus.of(error) == .locked {
         try await Task.sleep(for: .milliseconds(Watching.pauseAfterLockMilliseconds))
         continue
@@ -118,8 +126,11 @@ private struct Watching {
     let (report, news) = try await PeopleNews.sync(node)
     let catalogues = refreshing ? await SyncText.refresh(node) : SyncText.Catalogues()
     let source = try await node.newsSource()
+    let unsent = try await node.zoneStatuses().filter { $0.unsealed > 0 }
+      .map { "\($0.zone.id.hex) \($0.changes)" }
     try await node.close()
-    return Round(source: source, report: report, news: news, catalogues: catalogues)
+    return Round(
+      source: source, report: report, news: news, catalogues: catalogues, unsent: unsent)
   }
 
   private func source() async throws -> NewsSource {

@@ -133,7 +133,8 @@ struct RoleGate: Sendable {
       .sorted { ($1.role.rawValue, $0.name) < ($0.role.rawValue, $1.name) }
       .map { Style.safe($0.name) }.filter { seen.insert($0).inserted }.prefix(4)
     let asked = names.isEmpty ? "" : ": ask \(RoleGate.either(Array(names)))"
-    let who = person.map { "\(Style.safe($0.name)) is \(RoleWords.a($0.role))" } ?? "you are no member"
+    let who =
+      person.map { "\(Style.safe($0.name)) is \(RoleWords.a($0.role))" } ?? "you are no member"
     return CommandFailure(.notAllowed, "\(who) and may not \(deed)\(asked)")
   }
 

@@ -147,6 +147,9 @@ package struct RelayClientTiming: Sendable {
   package var connectMilliseconds: UInt64 = 10_000
   /// For any frame while answers are due.
   package var answerMilliseconds: UInt64 = 15_000
+  /// The time for an answer while other things are heard: a batch over a slow network takes minutes,
+  /// and a relay that only answers pings must not keep a sync waiting.
+  package var longestAnswerMilliseconds: UInt64 = 600_000
   /// For a lost connection to come back, before questions fail.
   package var patienceMilliseconds: UInt64 = 5_000
   /// The first pause before reconnecting; it doubles each time.

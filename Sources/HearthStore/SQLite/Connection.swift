@@ -11,6 +11,8 @@ final class Connection {
   private let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
   private var depth = 0
+  /// Whether it was closed: SQLite's handle must not be used any more.
+  private var isClosed = false
   /// Whether a body runs in a transaction, even one that SQLite has ended already.
   private var isTransacting = false
   /// The error of a savepoint that could not be undone: the transaction must not be committed.
@@ -46,11 +48,15 @@ final class Connection {
   /// Finalises every statement, then closes.
   func close() throws {
     try run { _ in statements.removeAll() }
+    isClosed = true
     try queue.close()
   }
 
   /// Runs a body on the connection's own queue, or directly if it is there already.
+  ///
+  /// - Throws: what the body throws; `failed` if the connection was closed.
   func run<Result>(_ body: (Database) throws -> Result) throws -> Result {
+    guard !isClosed else { throw StoreError(.failed, "the database connection is closed") }
     if depth > 0 {
       return try queue.unsafeReentrantWrite(body)
     }

@@ -24,11 +24,10 @@ extension Engine {
     }
   }
 
-  /// Remembers that a transport holds everything of this device that is sealed in a zone.
-  func noteGiven(of id: ZoneID) throws {
+  /// How far the own logs of a zone are sealed.
+  func sealedChanges(of id: ZoneID) throws -> Frontier {
     let state = try zone(id)
-    let before = try given(of: id)
-    let now = Frontier(
+    return Frontier(
       try state.heads.compactMap { head -> (Author, UInt64)? in
         guard head.author.device == device, head.sequence > 0 else { return nil }
         let unsealed = try store.changes(
@@ -36,7 +35,12 @@ extension Engine {
         ).count
         return (head.author, head.sequence - min(head.sequence, UInt64(unsealed)))
       }.filter { $0.1 > 0 })
-    let joined = before.joined(with: now)
+  }
+
+  /// Remembers that a transport holds the own logs of a zone so far.
+  func noteGiven(_ sealed: Frontier, of id: ZoneID) throws {
+    let before = try given(of: id)
+    let joined = before.joined(with: sealed)
     guard joined != before else { return }
     var writer = ByteWriter(capacity: 64)
     writer.frontier(joined)

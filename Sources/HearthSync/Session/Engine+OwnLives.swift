@@ -44,7 +44,7 @@ extension Engine {
   func otherCopyLook(in id: ZoneID, _ listing: TransportListing) throws -> OtherCopyLook {
     var look = OtherCopyLook()
     let tag = try zone(id).authorTag(of: device)
-    let own = try store.segments(of: id).filter { $0.author.device == device }
+    let own = try ownSegments(of: id)
     var known = Set(own.map(\.digest))
     let suspects = listing.segments.filter { $0.authorTag == tag && !known.contains($0.digest) }
     guard !suspects.isEmpty else { return look }
@@ -59,6 +59,10 @@ extension Engine {
     return look
   }
 
+  private func ownSegments(of id: ZoneID) throws -> [StoredSegment] {
+    try store.segments(of: id).filter { $0.author.device == device }
+  }
+
   /// Compares one file with the own logs.
   ///
   /// A name proves nothing, as whoever can write to the folder chooses it: only segments that this
@@ -66,9 +70,12 @@ extension Engine {
   func compare(
     _ bytes: [UInt8], named name: SegmentName, in id: ZoneID, _ look: inout OtherCopyLook
   ) throws {
-    guard var log = look.log, let found = try? changes(inSegment: bytes, of: id),
+    guard let former = look.log, let found = try? changes(inSegment: bytes, of: id),
       found.first?.change.dot.author.device == device
     else { return }
+    // Another exchange may have merged own segments since the last turn.
+    var log = OwnLog(own: try ownSegments(of: id), unsealed: try unsealedChanges(of: id))
+    log.opened = former.opened
     let isEqual = try compare(found, with: &log, in: id, &look)
     if isEqual { try takeOver(found, sealedAs: name, bytes, in: id) }
     // What a life that is over says beside what is sealed here calls for nothing any more.

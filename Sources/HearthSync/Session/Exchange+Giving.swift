@@ -12,29 +12,47 @@ extension Exchange {
   mutating func push(
     _ id: ZoneID, holding listing: TransportListing, isAlone: Bool
   ) async throws {
-    let stored = try turn { engine in
+    let (stored, sealed) = try begin { engine in
       _ = try engine.compact(id)
-      return try engine.store.segments(of: id)
+      return (try engine.store.segments(of: id), try engine.sealedChanges(of: id))
     }
     let publications = try await publications(of: id, holding: listing, stored: stored)
     var held = listing
-    held.segments += publications.map(\.name)
     if Mutant.removesBeforeMerged.isActive, isAlone {
-      try await tidy(id, holding: held, stored: stored)
+      held.segments += publications.map(\.name)
+      try await tidy(id, holding: held)
+      held = listing
     }
-    try await give(publications, of: id)
+    held.segments += try await give(publications, of: id)
     try await giveEvidence(of: id, holding: held)
-    try turn { try $0.noteGiven(of: id) }
+    try turn { try $0.noteGiven(sealed, of: id) }
     try await giveSnapshots(of: id, holding: held, stored: stored)
     // Another copy of this node may hold what this one lacks: in such a round nothing goes.
     guard isAlone else { return }
-    try await tidy(id, holding: held, stored: stored)
+    try await tidy(id, holding: held)
+  }
+
+  /// The turn in which is read what is then given.
+  ///
+  /// Somebody else's turn may have sealed changes since: the guard against old states of this node
+  /// is written before they leave it.
+  private func begin<Result>(_ body: (inout Replicas) throws -> Result) throws -> Result {
+    let anchorFile = anchorFile
+    return try turn { engine in
+      let result = try body(&engine)
+      if !Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: engine) }
+      return result
+    }
   }
 
   /// Gives stored segments to the transport, a bounded number of bytes at a time.
+  ///
+  /// - Returns: those that were given; others may have been merged meanwhile.
+  @discardableResult
   private mutating func give(
     _ segments: [(segment: StoredSegment, name: SegmentName)], of id: ZoneID
-  ) async throws {
+  ) async throws -> [SegmentName] {
+    var given: [SegmentName] = []
     var rest = segments[...]
     while !rest.isEmpty {
       let (batch, count) = try turn { try $0.batch(rest, of: id, atMost: Exchange.givenBytes) }
@@ -43,6 +61,7 @@ extension Exchange {
       try await transport.publish(batch)
       report.published += batch.count
       report.publishedBytes += batch.reduce(0) { $0 + $1.bytes.count }
+      given += batch.map(\.name)
       if Mutant.forgetsPublished.isActive {
         try turn { engine in
           for (name, _) in batch {
@@ -51,6 +70,7 @@ extension Exchange {
         }
       }
     }
+    return given
   }
 
   /// Gives the transport the changes for which logs are held back here, where it lacks them.
@@ -77,18 +97,23 @@ extension Exchange {
   /// that. A relay gives and takes nothing any more once it has heard of the removal; then there is
   /// no listing.
   mutating func giveLeft(of id: ZoneID, holding listing: TransportListing) async throws {
-    try await give(try turn { try $0.ownPublications(of: id, to: listing) }, of: id)
-    try turn { try $0.noteGiven(of: id) }
+    let (own, sealed) = try begin {
+      (try $0.ownPublications(of: id, to: listing), try $0.sealedChanges(of: id))
+    }
+    try await give(own, of: id)
+    try turn { try $0.noteGiven(sealed, of: id) }
   }
 
   /// Takes away the files that larger ones, which are there as well, have replaced.
   private mutating func tidy(
-    _ id: ZoneID, holding listing: TransportListing, stored: [StoredSegment]
+    _ id: ZoneID, holding listing: TransportListing
   ) async throws {
     let keepsAuthorsApart = transport.keepsAuthorsApart
-    let (known, unknown) = try turn { engine in
-      try engine.superseded(
+    let (stored, known, unknown) = try turn { engine in
+      let stored = try engine.store.segments(of: id)
+      let (known, unknown) = try engine.superseded(
         on: listing, of: id, stored: stored, keepsAuthorsApart: keepsAuthorsApart)
+      return (stored, known, unknown)
     }
     let dropped = known + (try await examine(unknown, of: id, stored: stored, listing))
     guard !dropped.isEmpty else { return }

@@ -57,9 +57,12 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   ) async throws {
     do {
       let life = try turn { $0.incarnation }
+      // Read before the listings: what another exchange gives meanwhile is not lost to this one.
+      let name = report.setting
+      let held = transport.canDecay ? try turn { try $0.heldBefore(on: name) } : nil
       let listings = try await pullAll(carried)
       try await decide(with: listings, isComplete: isComplete)
-      try await giveAll(carried, holding: listings, check, life: life)
+      try await giveAll(carried, holding: listings, heldBefore: held, check, life: life)
     } catch let error as TransportError {
       Probe.roundFailed.hit()
       report.failure = "\(error)"
@@ -125,11 +128,11 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   ///
   /// - Parameter life: the node's life when the round began.
   private mutating func giveAll(
-    _ carried: CarriedGroups, holding listings: [ZoneID: TransportListing], _ check: FileCheck,
-    life: UInt64
+    _ carried: CarriedGroups, holding listings: [ZoneID: TransportListing],
+    heldBefore: [ZoneID: Frontier]?, _ check: FileCheck, life: UInt64
   ) async throws {
     let name = report.setting
-    var held = transport.canDecay ? try turn { try $0.heldBefore(on: name) } : nil
+    var held = heldBefore
     for zone in try turn({ $0.exchangedZones(carried) }) {
       guard let found = listings[zone], try turn({ $0.isMember(of: zone) }) else { continue }
       if var before = held {

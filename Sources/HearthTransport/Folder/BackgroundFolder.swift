@@ -13,6 +13,17 @@ package final class FolderThread: Sendable {
   fileprivate let lateCount = Mutex(0)
 
   package init() {}
+
+  private static let threads = Mutex<[String: FolderThread]>([:])
+
+  /// The thread of this process for a folder: what hangs there keeps one, however often it is asked.
+  package static func shared(for path: String) -> FolderThread {
+    threads.withLock { threads in
+      let thread = threads[path] ?? FolderThread()
+      threads[path] = thread
+      return thread
+    }
+  }
 }
 
 /// A shared folder whose files are read and written on a thread of their own.
