@@ -64,7 +64,10 @@ extension Node {
     try pendingPrivate() != nil || pendingJoins().contains { $0.isPrivate == true }
   }
 
-  private func keep(_ pending: PendingPrivate?) throws {
+  /// - Parameter secret: the invitation that was settled; nothing is kept if another process has
+  ///   settled it meanwhile. Nil for a new one.
+  private func keep(_ pending: PendingPrivate?, replacing secret: String? = nil) throws {
+    if let secret, try pendingPrivate()?.secret != secret { return }
     let encoded = try pending.map { Array(try JSONEncoder().encode($0)) }
     try store.transaction { try store.setFact(Node.pendingPrivateFact, encoded) }
   }
@@ -158,7 +161,7 @@ extension Node {
     let secret = pending.secret
     do {
       try await enter(pending)
-      return try keep(nil, for: secret)
+      return try keep(nil, replacing: secret)
     } catch let error as TransportError {
       pending.waitsFor = Hearth.words(of: error)
     } catch let error as SyncError where error.code == .notFound {
@@ -170,13 +173,7 @@ extension Node {
     } catch let error as CryptoError {
       pending.refusal = Hearth.words(of: error)
     }
-    try keep(pending, for: secret)
-  }
-
-  /// Keeps what came of an invitation, unless another process has settled it meanwhile.
-  private func keep(_ pending: PendingPrivate?, for secret: String) throws {
-    guard try pendingPrivate()?.secret == secret else { return }
-    try keep(pending)
+    try keep(pending, replacing: secret)
   }
 
   private func enter(_ pending: PendingPrivate) async throws {

@@ -79,36 +79,34 @@ package struct AuthorLog: Sendable {
 extension Node {
   /// Returns the status of each zone, data zones and control zones alike.
   package func zoneStatuses() throws -> [ZoneStatus] {
-    try replicas.working { try statuses() }
-  }
-
-  private func statuses() throws -> [ZoneStatus] {
-    try allZones().sorted {
-      ($0.database.rawValue, $0.group, $0.kind.rawValue, $0.name, $0.id)
-        < ($1.database.rawValue, $1.group, $1.kind.rawValue, $1.name, $1.id)
-    }.map { zone in
-      var unsealed = 0
-      for head in zone.heads where head.author.device == device {
-        unsealed += try store.changes(
-          of: head.author, in: zone.id, after: 0, limit: Node.maximumCountedChanges
-        ).count
-      }
-      var counts: [PendingReason: Int] = [:]
-      var newer: Set<DeviceID> = []
-      for segment in try store.pendingEntries(in: zone.id) {
-        counts[segment.reason, default: 0] += 1
-        if segment.reason == .format, let author = segment.author(in: zone) {
-          newer.insert(author.device)
+    try replicas.working {
+      try allZones().sorted {
+        ($0.database.rawValue, $0.group, $0.kind.rawValue, $0.name, $0.id)
+          < ($1.database.rawValue, $1.group, $1.kind.rawValue, $1.name, $1.id)
+      }.map { zone in
+        var unsealed = 0
+        for head in zone.heads where head.author.device == device {
+          unsealed += try store.changes(
+            of: head.author, in: zone.id, after: 0, limit: Node.maximumCountedChanges
+          ).count
         }
+        var counts: [PendingReason: Int] = [:]
+        var newer: Set<DeviceID> = []
+        for segment in try store.pendingEntries(in: zone.id) {
+          counts[segment.reason, default: 0] += 1
+          if segment.reason == .format, let author = segment.author(in: zone) {
+            newer.insert(author.device)
+          }
+        }
+        return ZoneStatus(
+          zone: zone, changes: zone.heads.reduce(0) { $0 + $1.sequence }, unsealed: unsealed,
+          unsynced: Int(clamping: try engine.unsyncedCount(of: zone)),
+          waiting: counts.keys.sorted { $0.rawValue < $1.rawValue }.map { ($0, counts[$0] ?? 0) },
+          newer: newer.sorted(),
+          forks: Set(zone.heads.filter { $0.forkedAt != nil }.map(\.author))
+            .union(zone.forkEnds.keys).sorted(),
+          falseClaims: try engine.falseClaims(in: zone.id).map { engine.words(for: $0, in: zone) })
       }
-      return ZoneStatus(
-        zone: zone, changes: zone.heads.reduce(0) { $0 + $1.sequence }, unsealed: unsealed,
-        unsynced: Int(clamping: try engine.unsyncedCount(of: zone)),
-        waiting: counts.keys.sorted { $0.rawValue < $1.rawValue }.map { ($0, counts[$0] ?? 0) },
-        newer: newer.sorted(),
-        forks: Set(zone.heads.filter { $0.forkedAt != nil }.map(\.author))
-          .union(zone.forkEnds.keys).sorted(),
-        falseClaims: try engine.falseClaims(in: zone.id).map { engine.words(for: $0, in: zone) })
     }
   }
 

@@ -51,7 +51,8 @@ struct UnknownZoneTests {
     let faults = try await SettingFaultText.all(of: home.zone, on: home.node)
     let fault = try #require(faults.first)
     #expect(faults.count == 1 && fault.key == "time-zone" && fault.by == "Ben")
-    for words in ["\"Mars/Base\"", "\"UTC\" applies", "Ben on tablet", "not known on this machine"] {
+    for words in ["\"Mars/Base\"", "\"UTC\" applies", "Ben on tablet", "not known on this machine"]
+    {
       #expect(fault.text.contains(words), "\(fault.text)")
     }
     #expect(fault.remedy.contains("hearth settings unset time-zone"))

@@ -176,7 +176,31 @@ struct NodeReplicasTests {
       }
     }
     #expect(refusal(of: replicas) == .invalid)
+    #expect(throws: StoreError.self) { try replicas.store.fact("kept") }
     try home.expect(free: true)
+  }
+
+  @Test("a patient call waits for another process, and one that is cancelled does not begin")
+  func patient() async throws {
+    let home = try Home()
+    let replicas = try home.process()
+    try await replicas.working {
+      try await replicas.whileWaiting {
+        nonisolated(unsafe) let other = try NodeLock(home.folder)
+        try other.take(waitMilliseconds: 0)
+        await #expect(throws: HearthError.self) {
+          try await replicas.working { await Task.yield() }
+        }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) {
+          other.giveBack()
+        }
+        try await replicas.working(isPatient: true) {
+          await Task.yield()
+          try home.expect(free: false)
+        }
+      }
+    }
+    try replicas.close()
   }
 
   @Test("replicas in memory are gone when they are closed")

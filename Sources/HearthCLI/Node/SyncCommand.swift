@@ -65,7 +65,7 @@ private struct Watching {
     let report: SyncReport
     let news: PeopleNews
     let catalogues: SyncText.Catalogues
-    /// The zones with changes that another command made during the round, too late to be sent in it.
+    /// The zones with changes that came during the round from another command, too late for it.
     let unsent: [String]
   }
 

@@ -338,7 +338,7 @@ package struct RelayClientSession: Sendable {
 
   private mutating func tickReady(now: UInt64) {
     let oldest = asked.values.map(\.since).min()
-    if let oldest, now >= answerDeadline(of: oldest) {
+    if let oldest, now >= timing.answerDeadline(askedAt: oldest, heardAt: lastHeard) {
       // Half-open: the other side is gone without notice.
       Probe.connectionStale.hit()
       effects.append(.disconnect)
@@ -346,12 +346,6 @@ package struct RelayClientSession: Sendable {
       return
     }
     if let due = pingTime, now >= due { send(.ping, .ping, now: now) }
-  }
-
-  /// When an answer is overdue: nothing was heard for some time, or other things were for long.
-  private func answerDeadline(of since: UInt64) -> UInt64 {
-    min(
-      max(since, lastHeard) + timing.answerMilliseconds, since + timing.longestAnswerMilliseconds)
   }
 
   /// The time of the next ping; nil while a ping waits for its answer.
@@ -378,7 +372,7 @@ package struct RelayClientSession: Sendable {
         times.append(lastSent)
       }
       if let oldest = asked.values.map(\.since).min() {
-        times.append(answerDeadline(of: oldest))
+        times.append(timing.answerDeadline(askedAt: oldest, heardAt: lastHeard))
       }
       times += tasks.values.filter { !$0.isSent && $0.notBefore > 0 }.map(\.notBefore)
     }

@@ -147,7 +147,7 @@ package struct RelayClientTiming: Sendable {
   package var connectMilliseconds: UInt64 = 10_000
   /// For any frame while answers are due.
   package var answerMilliseconds: UInt64 = 15_000
-  /// The time for an answer while other things are heard: a batch over a slow network takes minutes,
+  /// The time for an answer while other things are heard: a batch over a slow network takes long,
   /// and a relay that only answers pings must not keep a sync waiting.
   package var longestAnswerMilliseconds: UInt64 = 600_000
   /// For a lost connection to come back, before questions fail.
@@ -171,4 +171,9 @@ package struct RelayClientTiming: Sendable {
   package var maximumTries = 4
 
   package init() {}
+
+  /// When an answer is overdue: nothing was heard for some time, or other things were for long.
+  func answerDeadline(askedAt: UInt64, heardAt: UInt64) -> UInt64 {
+    min(max(askedAt, heardAt) + answerMilliseconds, askedAt + longestAnswerMilliseconds)
+  }
 }

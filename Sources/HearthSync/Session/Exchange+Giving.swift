@@ -12,8 +12,10 @@ extension Exchange {
   mutating func push(
     _ id: ZoneID, holding listing: TransportListing, isAlone: Bool
   ) async throws {
-    let (stored, sealed) = try begin { engine in
+    let anchorFile = anchorFile
+    let (stored, sealed) = try turn { engine in
       _ = try engine.compact(id)
+      try engine.keepUp(anchorFile)
       return (try engine.store.segments(of: id), try engine.sealedChanges(of: id))
     }
     let publications = try await publications(of: id, holding: listing, stored: stored)
@@ -30,19 +32,6 @@ extension Exchange {
     // Another copy of this node may hold what this one lacks: in such a round nothing goes.
     guard isAlone else { return }
     try await tidy(id, holding: held)
-  }
-
-  /// The turn in which is read what is then given.
-  ///
-  /// Somebody else's turn may have sealed changes since: the guard against old states of this node
-  /// is written before they leave it.
-  private func begin<Result>(_ body: (inout Replicas) throws -> Result) throws -> Result {
-    let anchorFile = anchorFile
-    return try turn { engine in
-      let result = try body(&engine)
-      if !Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: engine) }
-      return result
-    }
   }
 
   /// Gives stored segments to the transport, a bounded number of bytes at a time.
@@ -97,8 +86,10 @@ extension Exchange {
   /// that. A relay gives and takes nothing any more once it has heard of the removal; then there is
   /// no listing.
   mutating func giveLeft(of id: ZoneID, holding listing: TransportListing) async throws {
-    let (own, sealed) = try begin {
-      (try $0.ownPublications(of: id, to: listing), try $0.sealedChanges(of: id))
+    let anchorFile = anchorFile
+    let (own, sealed) = try turn { engine in
+      try engine.keepUp(anchorFile)
+      return (try engine.ownPublications(of: id, to: listing), try engine.sealedChanges(of: id))
     }
     try await give(own, of: id)
     try turn { try $0.noteGiven(sealed, of: id) }
@@ -123,6 +114,12 @@ extension Exchange {
 }
 
 extension Engine {
+  /// Notes how far the own logs are sealed, before what is read in the same turn leaves the node:
+  /// another exchange or a call may have sealed changes since the round began.
+  fileprivate func keepUp(_ anchorFile: any AnchorFile) throws {
+    if !Mutant.anchorsLate.isActive { try Anchor.keepUp(anchorFile, with: self) }
+  }
+
   /// How many bytes of evidence are passed on for a zone, the shortest first: a member with many
   /// lives can make one piece in each.
   private static var evidenceBytes: Int { 4 * 1024 * 1024 }

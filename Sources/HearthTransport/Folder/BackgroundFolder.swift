@@ -16,7 +16,7 @@ package final class FolderThread: Sendable {
 
   private static let threads = Mutex<[String: FolderThread]>([:])
 
-  /// The thread of this process for a folder: what hangs there keeps one, however often it is asked.
+  /// The thread of this process for a folder: what hangs there keeps one, whoever asks it.
   package static func shared(for path: String) -> FolderThread {
     threads.withLock { threads in
       let thread = threads[path] ?? FolderThread()
