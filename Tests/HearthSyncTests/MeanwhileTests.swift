@@ -76,11 +76,12 @@ struct MeanwhileTests {
   func sealedMeanwhile() throws {
     var family = try EngineFamily(1)
     let (zone, transport) = (family.zone, BusyTransport())
+    let tag = try family.members[0].zone(zone).tag
     try write(1, in: zone, &family.members[0])
     _ = try exchange(&family, over: transport, with: NotedAnchor()) { turns in
       var isDone = false
-      transport.whilePublishing = { _ in
-        guard !isDone else { return }
+      transport.whilePublishing = { name in
+        guard !isDone, name.zoneTag == tag else { return }
         isDone = true
         try turns.turn { engine in
           try write(2, in: zone, &engine)
