@@ -1,11 +1,12 @@
 """Nodes of a family below one temporary folder, driven through the command line; what failed."""
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+
+from write_down import write_down
 
 FAILED, NOT_ALLOWED, USAGE = 1, 4, 64
 failures = []
@@ -58,26 +59,10 @@ class Nodes:
 
     def words(self, home):
         """Makes recovery words, and types those back that are asked for; `told` is what was said."""
-        process = subprocess.Popen(
-            [self.hearth, "--home", self.path(home), "words", "show", "--force"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=self.environment)
-        found = {}
-        while len(found) < 12:
-            line = process.stdout.readline()
-            if not line:
-                raise SystemExit("no words: " + process.stderr.read())
-            found.update({int(n): w for n, w in re.findall(r"(\d+)\. +([a-z]+)", line)})
-        self.told = ""
-        for line in process.stderr:
-            self.told += line
-            place = re.search(r"from your paper, word (\d+)", line)
-            if place:
-                process.stdin.write(found[int(place.group(1))] + "\n")
-                process.stdin.flush()
-        process.stdin.close()
-        check(process.wait(timeout=120) == 0, "%s: words show" % home)
-        return " ".join(found[n] for n in range(1, 13))
+        words, self.told, status = write_down(
+            self.command(home, "words", "show", "--force"), environment=self.environment)
+        check(status == 0, "%s: words show: %s" % (home, self.told))
+        return words
 
 
 class Relay:

@@ -4,33 +4,52 @@
     transcript.py [--update] HEARTH FILE...
 
 A file is plain text, or a Markdown document of which the `console` blocks are played. Each file
-begins in an empty folder; each person has a home of their own there.
+begins in an empty folder; each person has a home of their own there. As many files are played at
+the same time as there are processors.
 
     # A comment.
     anna$ hearth init --person Anna      a command, run by sh in the folder of the transcript
     Anna's node on <device>: device <id> its output, standard error included, line by line
     [status 64]                          its exit status, where that is not 0
+    anna& hearth sync --watch            goes on in the background when it has printed what follows
 
-`<name>` stands for one word, the same word everywhere in a file, and `<_>` for any. A line `...`
-stands for any lines. `--update` writes what the commands print now into a text file, with the names
-for the words that were bound before. A line `anna$ ...` without output in the file expects none.
+`<name>` stands for one word, the same word everywhere in a file, also in commands that follow; and
+`<_>` for any. A line `...` stands for any lines. A line `anna$ ...` without output in the file
+expects none. What is in the background ends with the file, or where its person starts something
+else there.
+
+A file that names `<way>` is played over a folder and over a relay, which serves meanwhile: `<way>`
+is the path or the address, `<kind>` is `folder` or `relay`. A line that begins with `folder: ` or
+`relay: ` counts over this way only, and so does what follows it if it is a command.
+
+`write-down FILE COMMAND...` runs a command that shows recovery words: see write_down.py.
+
+`--update` writes what the commands print now into a text file: lines that still fit stay, and in
+the others the names stand for the words that were bound before.
 """
+import concurrent.futures
+import difflib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
-PROMPT = re.compile(r"^(\w+)\$ (.*)$")
+PROMPT = re.compile(r"^(\w+)([$&]) (.*)$")
 NAME = re.compile(r"<(\w+)>")
+WAYS = ("folder", "relay")
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Step:
     """A command, where it stands, and the lines that follow it."""
 
-    def __init__(self, person, command, line):
-        self.person, self.command, self.line, self.expected = person, command, line, []
+    def __init__(self, person, stays, command, line):
+        self.person, self.stays, self.command, self.line = person, stays == "&", command, line
+        self.expected = []
 
 
 def steps(text):
@@ -38,10 +57,22 @@ def steps(text):
     for number, line in enumerate(text.splitlines(), 1):
         prompt = PROMPT.match(line)
         if prompt:
-            found.append(Step(prompt.group(1), prompt.group(2), number))
+            found.append(Step(*prompt.groups(), number))
         elif found and line.strip() and not line.startswith("#"):
             found[-1].expected.append(line.rstrip())
     return found
+
+
+def over(way, text):
+    """The text as it counts over a way, each line where it was."""
+    kept, counts = [], True
+    for line in text.split("\n"):
+        only = next((each for each in WAYS if line.startswith(each + ": ")), None)
+        plain = line[len(only) + 2:] if only else line
+        if PROMPT.match(plain):
+            counts = only in (None, way)
+        kept.append(plain if counts and only in (None, way) else "")
+    return "\n".join(kept)
 
 
 def blocks(path):
@@ -94,89 +125,174 @@ def compare(expected, lines, bound):
     return compare(expected[1:], lines[1:], bound)
 
 
-def run(step, stage):
-    environment = {
-        "PATH": os.path.join(stage, "bin") + ":" + os.environ["PATH"], "HOME": stage,
-        "HEARTH_HOME": os.path.join(stage, step.person), "NO_COLOR": "1", "LC_ALL": "C.UTF-8",
-        "TZ": "UTC"}
-    done = subprocess.run(
-        ["sh", "-c", step.command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        timeout=120, cwd=stage, env=environment, stdin=subprocess.DEVNULL)
-    lines = [line.rstrip() for line in done.stdout.replace(stage, "~").splitlines() if line.strip()]
-    return lines + (["[status %d]" % done.returncode] if done.returncode else [])
+def renewed(expected, lines, bound):
+    """Lines as they go into a file: what fits stays, the names stand for what they are bound to."""
+    if compare(expected, lines, bound) is None:
+        return expected
+    new, left = [], list(expected)
+    for line in lines:
+        fits = next((old for old in left if matches(old, line, bound)), None)
+        if fits:
+            left = left[left.index(fits) + 1:]
+        else:
+            for name, word in sorted(bound.items(), key=lambda item: -len(item[1])):
+                if len(word) > 3 and not word.isalpha():
+                    line = re.sub(r"(?<!\w)%s(?!\w)" % re.escape(word), "<%s>" % name, line)
+        new.append(fits or line)
+    return new
 
 
-def play(hearth, path, updating):
-    """Plays one file; gives how many commands there were, and how many went otherwise."""
-    stage = tempfile.mkdtemp(prefix="hearth-transcript-")
-    os.makedirs(os.path.join(stage, "bin"))
-    for program in (hearth, os.path.join(os.path.dirname(hearth), "hearth-relay")):
-        if os.path.exists(program):
-            os.symlink(program, os.path.join(stage, "bin", os.path.basename(program)))
-    bound, count, faults, seen = {}, 0, 0, {}
+class Stage:
+    """An empty folder with the programs, and what runs there in the background."""
+
+    def __init__(self, hearth):
+        self.path = tempfile.mkdtemp(prefix="hearth-transcript-")
+        self.background = {}
+        os.makedirs(os.path.join(self.path, "bin"))
+        for name, program in (
+                ("hearth", hearth), ("write-down", os.path.join(HERE, "write_down.py")),
+                ("hearth-relay", os.path.join(os.path.dirname(hearth), "hearth-relay"))):
+            os.symlink(program, os.path.join(self.path, "bin", name))
+
+    def started(self, person, command, out):
+        environment = {
+            "PATH": os.path.join(self.path, "bin") + ":" + os.environ["PATH"], "HOME": self.path,
+            "HEARTH_HOME": os.path.join(self.path, person), "NO_COLOR": "1", "LC_ALL": "C.UTF-8",
+            "TZ": "UTC"}
+        return subprocess.Popen(
+            ["sh", "-c", command], stdout=out, stderr=subprocess.STDOUT, cwd=self.path,
+            env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def printed(self, out):
+        out.seek(0)
+        text = out.read().decode("utf-8", "replace").replace(self.path, "~")
+        return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+    def run(self, step, command, bound, updating):
+        """What a command printed and how it ended; of one in the background what it prints soon."""
+        if step.stays:
+            self.end(step.person)
+        out = tempfile.TemporaryFile()
+        process = self.started(step.person, command, out)
+        if not step.stays:
+            try:
+                process.wait(timeout=120)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            lines = self.printed(out)
+            return lines + (["[status %d]" % process.returncode] if process.returncode else [])
+        self.background[step.person] = process
+        for _ in range(60 if updating else 200):
+            lines = self.printed(out)
+            if not updating and compare(step.expected, lines, dict(bound)) is None:
+                break
+            time.sleep(0.05)
+        return lines
+
+    def end(self, person):
+        process = self.background.pop(person, None)
+        if process:
+            try:
+                os.killpg(process.pid, signal.SIGTERM)
+                process.wait(timeout=20)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                process.kill()
+                process.wait()
+
+    def begin(self, way, bound):
+        """Makes the folder, or lets the relay serve."""
+        bound.update(kind=way, way="~/shared")
+        os.mkdir(os.path.join(self.path, "shared"))
+        if way == "relay":
+            del bound["way"]
+            serve = "exec hearth-relay serve --listen 127.0.0.1:0 --data relay-data --health off"
+            step = Step("relay", "&", serve, 0)
+            step.expected = ["<way>"]
+            compare(step.expected, self.run(step, serve, bound, False), bound)
+
+    def close(self):
+        for person in list(self.background):
+            self.end(person)
+        shutil.rmtree(self.path)
+
+
+def play(hearth, path, way, updating):
+    """Plays one file; gives what to report, and what each command printed."""
+    stage, bound, report, seen = Stage(hearth), {}, [], {}
     try:
+        if way:
+            stage.begin(way, bound)
         for offset, text in blocks(path):
-            for step in steps(text):
-                count += 1
-                lines = run(step, stage)
+            for step in steps(over(way, text) if way else text):
+                command = NAME.sub(lambda name: bound.get(name.group(1), name.group()), step.command)
+                lines = stage.run(step, command, bound, updating)
+                if updating:
+                    seen[offset + step.line] = renewed(step.expected, lines, bound)
+                    continue
                 seen[offset + step.line] = lines
                 difference = compare(step.expected, lines, bound)
-                if difference and not updating:
-                    faults += 1
-                    print("%s:%d: %s$ %s" % (path, offset + step.line, step.person, step.command))
-                    print("  expected: %s" % (difference[0] or "nothing more"))
-                    print("  printed:  %s" % (difference[1] or "nothing more"))
+                if difference:
+                    report.append("%s:%d: %s%s$ %s\n  expected: %s\n  printed:  %s" % (
+                        path, offset + step.line, way + ": " if way else "", step.person,
+                        step.command, *(each or "nothing more" for each in difference)))
     finally:
-        shutil.rmtree(stage)
-    if updating:
-        update(path, seen, bound)
-    return count, faults
+        stage.close()
+    return report, seen
 
 
-def update(path, seen, bound):
-    """Writes what was printed under each command; keeps what still fits as it is."""
+def update(path, plays):
+    """Writes what was printed under each command, once where it is the same over each way."""
     with open(path) as file:
         old = file.read().splitlines()
     new, number = [], 0
     while number < len(old):
         new.append(old[number])
         number += 1
-        if number not in seen:
+        printed = [seen[number] for seen in plays if number in seen]
+        if not printed:
             continue
-        expected = []
-        while number < len(old) and old[number].strip() and not PROMPT.match(old[number]) \
-                and not old[number].startswith("#"):
-            expected.append(old[number])
+        while number < len(old) and old[number].strip() and not old[number].startswith("#") \
+                and not PROMPT.match(re.sub(r"^(%s): " % "|".join(WAYS), "", old[number])):
             number += 1
-        lines = seen[number - len(expected)]
-        if compare(expected, lines, dict(bound)) is None:
-            new += expected
-            continue
-        for line in lines:
-            for name in sorted(bound, key=lambda name: -len(bound[name])):
-                line = line.replace(bound[name], "<%s>" % name)
-            new.append(line)
+        first, last = printed[0], printed[-1]
+        for kind, begin, end, start, stop in difflib.SequenceMatcher(
+                None, first, last, False).get_opcodes():
+            if kind == "equal":
+                new += first[begin:end]
+            else:
+                new += ["folder: " + line for line in first[begin:end]]
+                new += ["relay: " + line for line in last[start:stop]]
     with open(path, "w") as file:
         file.write("\n".join(new) + "\n")
 
 
 def main():
-    arguments = [word for word in sys.argv[1:] if word != "--update"]
+    paths = [word for word in sys.argv[1:] if word != "--update"]
     updating = "--update" in sys.argv[1:]
-    if len(arguments) < 2:
+    if len(paths) < 2:
         sys.exit(__doc__)
-    hearth = os.path.abspath(arguments[0])
+    hearth = os.path.abspath(paths.pop(0))
+    if updating and any(path.endswith(".md") for path in paths):
+        sys.exit("transcript.py: a document is updated by hand")
     total = failed = 0
-    for path in arguments[1:]:
-        if updating and path.endswith(".md"):
-            sys.exit("transcript.py: a document is updated by hand: %s" % path)
-        count, faults = play(hearth, path, updating)
-        total, failed = total + count, failed + faults
-        if count == 0:
-            print("%s: holds no command" % path)
-            failed += 1
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        played = {
+            path: [pool.submit(play, hearth, path, way, updating) for way in (
+                WAYS if any("<way>" in text for _, text in blocks(path)) else [None])]
+            for path in paths}
+        for path, ways in played.items():
+            reports, seen = zip(*(each.result() for each in ways))
+            for report in reports:
+                print("\n".join(report), end="\n" if report else "")
+            if not all(seen):
+                print("%s: holds no command" % path)
+            total += sum(map(len, seen))
+            failed += sum(map(len, reports)) + (0 if all(seen) else 1)
+            if updating:
+                update(path, seen)
     print("transcripts: %d commands in %d files, %s" % (
-        total, len(arguments) - 1, "as they should be" if failed == 0 else "%d faults" % failed))
+        total, len(paths), "as they should be" if failed == 0 else "%d faults" % failed))
     sys.exit(1 if failed else 0)
 
 
