@@ -113,7 +113,6 @@ def compare(expected, lines, bound):
     if not expected:
         return None if not lines else (None, lines[0])
     if expected[0].strip() == "...":
-        trial = dict(bound)
         for skip in range(len(lines) + 1):
             trial = dict(bound)
             if compare(expected[1:], lines[skip:], trial) is None:
@@ -206,10 +205,10 @@ class Stage:
         os.mkdir(os.path.join(self.path, "shared"))
         if way == "relay":
             del bound["way"]
-            serve = "exec hearth-relay serve --listen 127.0.0.1:0 --data relay-data --health off"
-            step = Step("relay", "&", serve, 0)
+            step = Step("relay", "&", "exec hearth-relay serve --listen 127.0.0.1:0 "
+                        "--data relay-data --health off 2> relay-log", 0)
             step.expected = ["<way>"]
-            compare(step.expected, self.run(step, serve, bound, False), bound)
+            compare(step.expected, self.run(step, step.command, bound, False), bound)
 
     def close(self):
         for person in list(self.background):
@@ -225,7 +224,7 @@ def play(hearth, path, way, updating):
             stage.begin(way, bound)
         for offset, text in blocks(path):
             for step in steps(over(way, text) if way else text):
-                command = NAME.sub(lambda name: bound.get(name.group(1), name.group()), step.command)
+                command = NAME.sub(lambda name: bound.get(name[1], name[0]), step.command)
                 lines = stage.run(step, command, bound, updating)
                 if updating:
                     seen[offset + step.line] = renewed(step.expected, lines, bound)
