@@ -152,7 +152,8 @@ struct RecoveryWordsTests {
     #expect(failure("")?.code == .badLength)
     let skipped = list.enumerated().map { "\($0 < 4 ? $0 + 1 : $0 + 2). \($1)" }
     let order = try #require(failure(skipped.joined(separator: "\n")))
-    #expect(order.code == .malformed && order.message.contains("number 6 is where word 5 is expected"))
+    #expect(order.code == .malformed)
+    #expect(order.message.contains("number 6 is where word 5 is expected"))
     let most = anything + String(repeating: " ", count: 1024 - anything.utf8.count)
     #expect(failure(most) == nil)
     #expect(failure(most + " ")?.code == .badLength)

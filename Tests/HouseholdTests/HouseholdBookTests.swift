@@ -183,6 +183,15 @@ struct HouseholdBookTests {
     }
   }
 
+  @Test("A skipped link of a chain has no calendar day, though its number could be one")
+  func skippedLink() throws {
+    let rule = try RecurrenceRule(.daily, every: 3, from: home.date(0), mode: .afterCompletion)
+    let chore = try home.add(ChoreDraft(title: "Filter", points: 1, rule: rule))
+    try home.write(0) { try $0.skip(chore, reason: "", in: &$1) }
+    let skip = try #require(try home.book(0).lastSkip(by: home.people[0]))
+    #expect(skip.chore == chore && skip.date == nil)
+  }
+
   @Test("The last own skip is found and taken back for ever, whatever others skipped")
   func skipTakenBack() throws {
     let rule = try RecurrenceRule(.daily, every: 2, from: home.date(0))

@@ -29,9 +29,11 @@ extension HouseholdBook {
       guard let chore = state[SkipField.chore].identifier, let skip = Skip(state),
         let facts = try ChoreFacts(chore, from: source, merges: merges)
       else { continue }
+      // The key of a chain's link is no day, though its number could be one.
+      let isDay = skip.key != .once && facts.rule?.mode == .calendar
       return SkipEntry(
         event: id, chore: chore, choreTitle: facts.title,
-        date: skip.key == .once ? nil : skip.key.occurrence?.date, version: skip.version)
+        date: isDay ? skip.key.occurrence?.date : nil, version: skip.version)
     }
     return nil
   }
