@@ -5,6 +5,7 @@
 
 Each way must end with exit code 1 and name the place and the fault. With the program, every chore
 template is also added to a fresh node, so that none of them repeats in a way the program refuses.
+The cases are made from the file by programs, so they are no transcript.
 """
 import copy
 import json

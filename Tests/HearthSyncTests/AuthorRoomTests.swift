@@ -39,7 +39,7 @@ struct AuthorRoomTests {
       let second = try family.members[member].receive(
         order.dropFirst(room).map { $0 }, in: family.control, nowMilliseconds: now)
       #expect(second.applied == 0 && second.refused.count == 30)
-      #expect(second.refused.first?.reason.contains("have more than 256 lives") == true)
+      #expect(second.refused.first?.reason.contains("have more than 256 incarnations") == true)
       try family.members[member].heartbeat(in: family.group, nowMilliseconds: now)
     }
     // What one had seen gets a place with the other; the records follow the members' log.
