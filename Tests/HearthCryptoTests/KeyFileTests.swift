@@ -33,7 +33,7 @@ struct KeyFileTests {
     #expect(KeyFile.requiredFileMode == 0o600)
   }
 
-  @Test("production parameters work and are what the file states", .timeLimit(.minutes(1)))
+  @Test("production parameters work and are what the file states", .timeLimit(.minutes(20)))
   func production() throws {
     let smallest = KDFParameters(operations: 2, memoryKiB: 64 << 10)
     let file = try KeyFile.seal(

@@ -8,7 +8,7 @@ import Testing
 @testable import HearthRelayProtocol
 
 /// Negative test 21 of the security contract, over real sockets.
-@Suite("Proofs to a relay: what must not work", .timeLimit(.minutes(2)))
+@Suite("Proofs to a relay: what must not work", .timeLimit(.minutes(20)))
 struct NegativeProofTests {
   private let mailbox = Identifier(high: 11, low: 12)
 

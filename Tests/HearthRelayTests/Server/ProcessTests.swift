@@ -10,7 +10,7 @@ import Testing
 @testable import HearthRelayProtocol
 
 /// The program itself as a process of its own, killed without warning.
-@Suite("The program hearth-relay", .timeLimit(.minutes(2)))
+@Suite("The program hearth-relay", .timeLimit(.minutes(20)))
 struct ProcessTests {
   @Test("killed ten times under load, it has everything it acknowledged, without gaps")
   func killing() async throws {

@@ -16,7 +16,7 @@ extension Logger {
   static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }
 
-@Suite("The relay over real sockets", .timeLimit(.minutes(2)))
+@Suite("The relay over real sockets", .timeLimit(.minutes(20)))
 struct ServerTests {
   private let pair: SigningKeyPair
 

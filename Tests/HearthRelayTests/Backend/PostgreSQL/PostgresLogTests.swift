@@ -11,7 +11,7 @@ import Testing
 
 @Suite(
   "A log in PostgreSQL", .enabled(if: PostgresCluster.isPresent, "PostgreSQL is not installed"),
-  .timeLimit(.minutes(3)))
+  .timeLimit(.minutes(20)))
 struct PostgresLogTests {
   private let cluster: PostgresCluster
   private let database: String

@@ -50,7 +50,7 @@ private final class Pair {
 @Suite(
   "Several relays over one database",
   .enabled(if: PostgresCluster.isPresent, "PostgreSQL is not installed"),
-  .timeLimit(.minutes(4)))
+  .timeLimit(.minutes(20)))
 struct PostgresRelayTests {
   private let pair: SigningKeyPair
 
