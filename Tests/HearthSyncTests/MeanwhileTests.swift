@@ -62,8 +62,7 @@ struct MeanwhileTests {
     }
   }
 
-  private func write(_ record: Int, in zone: ZoneID, _ engine: inout Engine<MemoryStore>) throws
-  {
+  private func write(_ record: Int, in zone: ZoneID, _ engine: inout Engine<MemoryStore>) throws {
     _ = try engine.write(
       [
         Operation(
