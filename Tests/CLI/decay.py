@@ -208,7 +208,7 @@ def the_words_capsule(shelf):
     link = shelf.says("ada", ["device", "add"], "hearth join").strip().splitlines()[-1]
     shelf.says("tablet", ["init", "--person", "Ada", "--device", "tablet"], "next:")
     shelf.says("tablet", ["join", link], "joined Home")
-    shelf.says("tablet", ["doctor"], "does not know where the capsule", "hearth words check",
+    shelf.says("tablet", ["doctor"], "does not know where your recovery bundle is", "hearth words check",
                status=PARTIAL)
     shelf.says("tablet", ["sync", "--check"], "does not know where your recovery bundle")
     # One round of the other device is enough.

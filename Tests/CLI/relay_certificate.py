@@ -146,7 +146,7 @@ def by_authority(family, authority, other):
 
     for name, options, words in (
             ("expired", authority.issue("DNS:localhost", NEVER), "expired on 2020-02-01"),
-            ("not good yet", authority.issue("DNS:localhost", LATER), "is good from 2090-01-01"),
+            ("not good yet", authority.issue("DNS:localhost", LATER), "is valid only from 2090-01-01"),
             ("another name", authority.issue("DNS:relay.example.org"), "is not for localhost"),
             ("another CA", other.issue("DNS:localhost"), "no authority that this system trusts"),
             ("the own one", (), "no authority that this system trusts")):

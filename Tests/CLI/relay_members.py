@@ -260,7 +260,7 @@ def an_only_manager(household):
     # Whoever follows is told once, as it might be somebody's trap.
     done = household.run("cleo", "sync")
     said = done.stdout + done.stderr
-    check(done.returncode == PARTIAL and "number 1 from now on" in said, "cleo is told: " + said)
+    check(done.returncode == PARTIAL and "uses the new mailboxes with number 1" in said, "cleo is told: " + said)
     household.says("cleo", ["sync"])
     household.says("cleo", ["list"], "of ben")
     # Links that are sent from now on lead to where the household is.
@@ -303,7 +303,7 @@ def a_child_at_the_doors(household):
     household.says("ada", ["member", "remove", "Cleo", "--yes"])
     household.sync("ada")
     household.goes_on("ben", "ada")
-    print("H8: a child removes, lays doors, changes keys -> refused; who was away comes in")
+    print("H8: a child removes, lays rekey handoffs, changes keys -> refused; who was away comes in")
 
 
 def a_child_that_fills(household):

@@ -77,7 +77,7 @@ def beginning(ways):
               status=PARTIAL)
     # Naming the place once more lets it carry more.
     ways.says("anna", [*add, "folder", ways.folder, "--household", "Garden"], "for Garden, Home")
-    ways.says("anna", ["invite", "--household", "Flat"], "Flat is carried by none of your transports",
+    ways.says("anna", ["invite", "--household", "Flat"], "none of your transports carries Flat",
               "--also Flat", status=3)
     ways.says("anna", ["status"], "none of your transports carries it")
     ways.says("anna", [*add, "relay", ways.relay.address, "--only", "flat", "--only", "Garden"],
