@@ -41,7 +41,6 @@ struct WaitBudgets {
       "write in the process of a sync that waits, p99", milliseconds(besideWrite),
       floor: milliseconds(write), ratio: besideWrite / write, budget: "10 ms",
       isMet: besideWrite <= 0.010)
-    try await BootstrapWaits(program: program, root: "\(root)/bootstrap").run()
   }
 
   // MARK: Another process
