@@ -12,7 +12,7 @@ private let now = EngineFamily.now
 private final class BusyTransport: Transport {
   var segments: [SegmentName: [UInt8]] = [:]
   /// What happens in the process while this transport gives a listing, or takes a segment.
-  var whileListing: () throws -> Void = {}
+  var whileListing: (Identifier) throws -> Void = { _ in }
   var whilePublishing: (SegmentName) throws -> Void = { _ in }
   var canDecay = false
 
@@ -20,7 +20,7 @@ private final class BusyTransport: Transport {
   func list(zoneTag: Identifier) throws -> TransportListing {
     let listing = TransportListing(
       segments: segments.keys.filter { $0.zoneTag == zoneTag }.sorted())
-    try whileListing()
+    try whileListing(zoneTag)
     return listing
   }
   func fetch(_ name: SegmentName) -> [UInt8] { segments[name] ?? [] }
@@ -98,13 +98,14 @@ struct MeanwhileTests {
     var family = try EngineFamily(1)
     let (zone, transport) = (family.zone, BusyTransport())
     transport.canDecay = true
+    let tag = try family.members[0].zone(zone).tag
     try write(1, in: zone, &family.members[0])
     _ = try exchange(&family, over: transport, with: NotedAnchor()) { _ in }
     // The listing is read, and before it is here another exchange with the same transport is over.
     let report = try exchange(&family, over: transport, with: NotedAnchor()) { turns in
       var isDone = false
-      transport.whileListing = {
-        guard !isDone else { return }
+      transport.whileListing = { listed in
+        guard !isDone, listed == tag else { return }
         isDone = true
         var other = turns.engine
         try write(2, in: zone, &other)
