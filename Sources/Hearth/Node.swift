@@ -44,7 +44,9 @@ package actor Node {
     self.folder = folder
     self.now = now
     self.schema = schema
-    if let profile { try NodeReplicas.Content.begin(in: folder, schema, profile) }
+    if let profile {
+      try NodeReplicas.Content.begin(in: folder, of: identity, schema, profile)
+    }
     replicas = try NodeReplicas(
       lock: lock, anchorFile: DiskAnchorFile(path: folder.anchor), now: now
     ) {

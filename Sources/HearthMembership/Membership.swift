@@ -100,15 +100,18 @@ package struct Membership: Sendable {
 
   /// Folds operations, or extends the earlier fold `known` if they only add to it; signatures that
   /// it verified are not verified again.
+  ///
+  /// - Parameter proofs: Results of earlier verifications, for a first fold.
   package init(
-    group: GroupID, items: [ControlItem], forks: ControlForks = ControlForks(), known: Membership?
+    group: GroupID, items: [ControlItem], forks: ControlForks = ControlForks(),
+    known: Membership?, proofs: ProofBook = ProofBook()
   ) {
     if let known, known.resolver.group == group, forks.ends.isEmpty,
       let more = known.resolver.log.news(in: items)
     {
       self = known.adding(more)
     } else {
-      self.init(group: group, items: items, forks: forks, proofs: known?.proofs ?? ProofBook())
+      self.init(group: group, items: items, forks: forks, proofs: known?.proofs ?? proofs)
     }
   }
 

@@ -3,7 +3,8 @@ import HearthCrypto
 
 /// A cache of the signatures inside control operations, since one check takes 0.6 ms.
 ///
-/// Validity depends only on bytes, so a result is permanent and may pass to the next fold.
+/// Validity depends only on bytes, so a result is permanent. It passes to the next fold, and through
+/// ``encoded`` to the next start of the program.
 package struct ProofBook: Sendable {
   /// A signed claim: the signer, the purpose, the message and the signature.
   package struct Claim {
@@ -77,6 +78,51 @@ package struct ProofBook: Sendable {
         claim.signature, domain: claim.domain, claim.message(), by: key)) != nil
   }
 }
+
+// MARK: - Storage
+
+extension ProofBook {
+  /// The most results that are stored; the others are checked again at the next start.
+  ///
+  /// The rules bound the claims that a fold checks. This bounds the stored bytes to about a
+  /// megabyte in any case.
+  package static let maximumStored = 65_536
+
+  /// The number of results.
+  package var count: Int { verdicts.count }
+
+  /// The results as a fact of the store: a count, then the digest of a claim and whether it holds,
+  /// strictly rising by digest.
+  package var encoded: [UInt8] {
+    let stored = verdicts.sorted { $0.key < $1.key }.prefix(ProofBook.maximumStored)
+    var writer = ByteWriter(capacity: 8 + stored.count * 17)
+    writer.varint(stored.count)
+    for (digest, holds) in stored {
+      writer.identifier(digest)
+      writer.byte(holds ? 1 : 0)
+    }
+    return writer.bytes
+  }
+
+  /// Reads the output of ``encoded``.
+  package init(decoding bytes: [UInt8]) throws(CodecError) {
+    self.init()
+    var reader = ByteReader(bytes)
+    let count = try reader.varint("proofs", atMost: ProofBook.maximumStored)
+    verdicts.reserveCapacity(count)
+    for _ in 0..<count {
+      let digest = try reader.identifier("digest of a proof")
+      switch try reader.byte("result of a proof") {
+      case 0: verdicts[digest] = false
+      case 1: verdicts[digest] = true
+      default: throw CodecError(.unknown, "result of a proof", offset: reader.offset)
+      }
+    }
+    try reader.finish()
+  }
+}
+
+// MARK: - Claims
 
 extension ProofBook {
   mutating func isCard(_ card: DeviceCard) -> Bool {

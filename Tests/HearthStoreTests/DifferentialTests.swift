@@ -65,7 +65,7 @@ struct DifferentialTests {
     let disk = try scratch.open(
       [RecordSchema(.record(7), "seven", [FieldSchema(FieldID(.register, 5), "five", .int)])])
     let identity = try DeviceIdentity.generate().0
-    let incarnation = try Engine<MemoryStore>.firstIncarnation()
+    let incarnation = try Engine<MemoryStore>.firstIncarnation(of: identity)
     var one = try Engine(
       store: MemoryStore(), identity: identity, incarnation: incarnation,
       nowMilliseconds: EngineFamily.now)

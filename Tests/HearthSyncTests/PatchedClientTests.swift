@@ -24,9 +24,10 @@ struct PatchedClientTests {
 
   /// A device that folds by the household's rules.
   private func judge(joining family: inout EngineFamily) throws -> Int {
+    let identity = try DeviceIdentity.generate().0
     var engine = try Engine(
-      store: MemoryStore(), identity: DeviceIdentity.generate().0,
-      incarnation: Engine<MemoryStore>.firstIncarnation(), policy: HouseholdSchema.rolePolicy,
+      store: MemoryStore(), identity: identity,
+      incarnation: Engine<MemoryStore>.firstIncarnation(of: identity), policy: HouseholdSchema.rolePolicy,
       nowMilliseconds: now)
     let opened = try engine.beginJoining(
       family.capsule, with: family.secret, nowMilliseconds: now)

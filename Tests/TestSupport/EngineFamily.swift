@@ -54,9 +54,10 @@ package struct EngineFamily {
 
   /// An engine of a device of its own over an empty store.
   package static func engine() throws -> Engine<MemoryStore> {
-    try Engine(
-      store: MemoryStore(), identity: DeviceIdentity.generate().0,
-      incarnation: Engine<MemoryStore>.firstIncarnation(),
+    let identity = try DeviceIdentity.generate().0
+    return try Engine(
+      store: MemoryStore(), identity: identity,
+      incarnation: Engine<MemoryStore>.firstIncarnation(of: identity),
       policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
   }
 

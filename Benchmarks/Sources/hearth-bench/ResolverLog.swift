@@ -50,10 +50,11 @@ struct ResolverLog {
     seen.advance(item.version.dot.author, to: item.version.dot.sequence)
   }
 
-  /// A heartbeat of the founder that has seen everything.
-  func heartbeat() -> ControlItem {
-    item(
-      0, .heartbeat([]), Frontier(items.map { ($0.version.dot.author, $0.version.dot.sequence) }))
+  /// A heartbeat of the founder that has seen the first operations, or all of them.
+  func heartbeat(seeing count: Int = .max) -> ControlItem {
+    let cause = Frontier(
+      items.prefix(count).map { ($0.version.dot.author, $0.version.dot.sequence) })
+    return item(0, .heartbeat([]), cause)
   }
 
   mutating func invite(

@@ -44,9 +44,12 @@ extension NodeReplicas.Content {
   }
 
   /// Makes a new database that says whose it is.
-  static func begin(in folder: NodeFolder, _ schema: NodeSchema, _ profile: NodeProfile) throws {
+  static func begin(
+    in folder: NodeFolder, of identity: DeviceIdentity, _ schema: NodeSchema,
+    _ profile: NodeProfile
+  ) throws {
     let store = try openStore(folder, schema)
-    let incarnation = try Engine<ReplicaStore>.firstIncarnation()
+    let incarnation = try Engine<ReplicaStore>.firstIncarnation(of: identity)
     try store.transaction {
       try keep(profile, in: store)
       try store.setFact(

@@ -8,6 +8,7 @@ public struct Author: Hashable, Comparable, Sendable {
   /// The device's incarnation: a counter in the upper 32 bits, random bits in the lower 32.
   ///
   /// The random half distinguishes two copies of one image when both start their next incarnation.
+  /// That of a device's first incarnation follows from the device's id, as in ``first(of:)``.
   public let incarnation: UInt64
 
   /// Names one incarnation of one device.
@@ -16,6 +17,17 @@ public struct Author: Hashable, Comparable, Sendable {
     self.device = device
     self.incarnation = incarnation
   }
+
+  /// The incarnation in which a device begins.
+  ///
+  /// Its random half is the end of the device's id, so a device has exactly one first incarnation,
+  /// and everybody recognizes it without asking which one was heard of first.
+  package static func first(of device: DeviceID) -> Author {
+    Author(device: device, incarnation: 1 << 32 | device.low & 0xffff_ffff)
+  }
+
+  /// Whether this is the device's first incarnation.
+  package var isFirst: Bool { self == Author.first(of: device) }
 
   /// The number of this incarnation, counted from 1.
   public var life: Int { Int(incarnation >> 32) }

@@ -4,30 +4,51 @@
 /// cut equally. Each limit depends only on what the author itself wrote into the record before. An
 /// author's log has a single order, so the arrival of other authors' changes decides nothing. A
 /// limit on all authors together could not work that way, since it would have to refuse the last
-/// arrival. Source of the rule: `docs/decisions/0060`.
+/// arrival. A device has the full limits in its first incarnation only, so that many incarnations
+/// are no way around them. Source of the rule: `docs/decisions/0060`.
 package struct RecordLimits: Equatable, Sendable {
-  /// The most units one author may use up in one record.
-  package var units: UInt64
+  /// What one author may put into one record.
+  package struct Room: Equatable, Sendable {
+    /// The most units the author may use up.
+    package var units: UInt64
+    /// The most values the author may give one history.
+    package var historyValues: Int
+
+    package init(units: UInt64, historyValues: Int) {
+      self.units = units
+      self.historyValues = historyValues
+    }
+  }
+
+  /// What the first incarnation of a device may put into one record.
+  package var first: Room
+  /// What each later incarnation may put into one record.
+  package var later: Room
   /// The number of bytes of a value in one unit.
   ///
   /// A shorter value uses no unit.
   package var unitBytes: Int
   /// Each field with a number above this takes one unit.
   package var freeFieldNumber: UInt16
-  /// The most values one author may give one history.
-  package var historyValues: Int
 
-  package init(units: UInt64, unitBytes: Int, freeFieldNumber: UInt16, historyValues: Int) {
-    self.units = units
+  package init(first: Room, later: Room, unitBytes: Int, freeFieldNumber: UInt16) {
+    self.first = first
+    self.later = later
     self.unitBytes = unitBytes
     self.freeFieldNumber = freeFieldNumber
-    self.historyValues = historyValues
   }
 
   /// The limits of every household.
   package static let standard = RecordLimits(
-    units: Limits.maximumRecordUnits, unitBytes: Limits.recordUnitBytes,
-    freeFieldNumber: Limits.freeFieldNumber, historyValues: Limits.maximumHistoryValues)
+    first: Room(
+      units: Limits.maximumRecordUnits, historyValues: Limits.maximumHistoryValues),
+    later: Room(
+      units: Limits.maximumLaterRecordUnits,
+      historyValues: Limits.maximumLaterHistoryValues),
+    unitBytes: Limits.recordUnitBytes, freeFieldNumber: Limits.freeFieldNumber)
+
+  /// What an author may put into one record.
+  package func room(of author: Author) -> Room { author.isFirst ? first : later }
 
   /// The cost of an operation, and whether it adds to its field's charge or only raises it.
   ///
@@ -51,11 +72,12 @@ package struct RecordLimits: Equatable, Sendable {
   package func admit(
     _ bodies: some Sequence<Operation.Body>, of dot: Dot, to state: RecordState
   ) -> Bool {
+    let room = room(of: dot.author)
     var raised: [FieldID: UInt64] = [:]
     var total: UInt64?
     for body in bodies {
       if case .assign(let id, _) = body, case .history(let history) = state[id],
-        !history.accepts(dot, atMost: historyValues)
+        !history.accepts(dot, atMost: room.historyValues)
       {
         return false
       }
@@ -64,7 +86,7 @@ package struct RecordLimits: Equatable, Sendable {
       let after = cost.isAdded ? before + cost.units : max(before, cost.units)
       raised[cost.field] = after
       let sum = (total ?? state.charges.total(of: dot.author)) + (after - before)
-      guard sum <= units else { return false }
+      guard sum <= room.units else { return false }
       total = sum
     }
     return true
@@ -94,15 +116,19 @@ package struct RecordLimits: Equatable, Sendable {
 }
 
 extension Limits {
-  /// The most units of space that one author may use up in one record: one mebibyte of long values,
-  /// or the same number of set elements.
+  /// The most units of space that a device's first incarnation may use up in one record: one
+  /// mebibyte of long values, or the same number of set elements.
   package static let maximumRecordUnits: UInt64 = 4_096
+  /// The most units of space that each later incarnation of a device may use up in one record.
+  package static let maximumLaterRecordUnits: UInt64 = 256
   /// The number of bytes of a value in one unit of space; shorter values are free.
   package static let recordUnitBytes = 256
   /// Fields up to this number are free.
   ///
   /// They are few, so their number is bounded.
   package static let freeFieldNumber: UInt16 = 255
-  /// The most values that one author may give one history.
+  /// The most values that a device's first incarnation may give one history.
   package static let maximumHistoryValues = 1_024
+  /// The most values that each later incarnation of a device may give one history.
+  package static let maximumLaterHistoryValues = 64
 }

@@ -69,8 +69,8 @@ extension Engine {
   }
 
   /// The first incarnation of a device.
-  package static func firstIncarnation() throws -> UInt64 {
-    try nextIncarnation(after: 0)
+  package static func firstIncarnation(of identity: DeviceIdentity) throws -> UInt64 {
+    Author.first(of: try deviceID(of: identity)).incarnation
   }
 
   /// The name of the fact that stores the current incarnation.

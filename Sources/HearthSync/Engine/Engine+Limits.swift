@@ -16,13 +16,13 @@ extension Engine {
   /// Rejects an own change of which a part would be void.
   func checkRoom(in applier: Applier<S>) throws {
     guard let key = applier.overfull[author] else { return }
+    let room = RecordLimits.standard.room(of: author)
     throw SyncError(
       .tooLarge,
       "this device has reached its limit in one record (\(key.type)): "
-        + "\(Limits.maximumHistoryValues) values of one history, "
-        + "\(Limits.maximumRecordUnits) elements of sets or "
-        + "\(Int(Limits.maximumRecordUnits) * Limits.recordUnitBytes >> 10) KiB of long values: "
-        + "use another record")
+        + "\(room.historyValues) values of one history, \(room.units) elements of sets or "
+        + "\(Int(room.units) * Limits.recordUnitBytes >> 10) KiB of long values"
+        + (author.isFirst ? "" : " since it was restored or copied") + ": use another record")
   }
 
   /// Adds one notice per device that wrote more into a record than it may.

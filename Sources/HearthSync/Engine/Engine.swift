@@ -50,10 +50,7 @@ package struct Engine<S: Store> {
   ) throws {
     self.store = store
     self.identity = identity
-    guard let device = Identifier(bytes: identity.publicKeys.deviceID) else {
-      throw SyncError(.corrupt, "the device id has the wrong length")
-    }
-    self.device = device
+    device = try deviceID(of: identity)
     self.incarnation = incarnation
     self.schemaVersion = schemaVersion
     self.policy = policy
@@ -188,4 +185,12 @@ extension Engine {
   func chainHash(of change: [UInt8], in zone: ZoneState) -> [UInt8] {
     change.withUnsafeBytes { zone.secret.chainHash(of: $0) }
   }
+}
+
+/// The id of the device that an identity is for.
+func deviceID(of identity: DeviceIdentity) throws -> DeviceID {
+  guard let device = Identifier(bytes: identity.publicKeys.deviceID) else {
+    throw SyncError(.corrupt, "the device id has the wrong length")
+  }
+  return device
 }

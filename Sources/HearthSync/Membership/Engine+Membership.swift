@@ -14,11 +14,13 @@ extension Engine {
     let control = try controlZone(of: group)
     let items = Membership.items(
       of: try store.events(of: ControlOperation.type, in: control.id))
+    let stored = memberships[group] == nil ? try StoredProofs.read(of: group, from: store) : ProofBook()
     var shown = try shownHistories(in: items, of: group)
     for _ in 0..<ShownHistories.maximumDepth {
       for (digest, segment) in shown.opened { openedShown[digest] = segment }
       let membership = Membership(
-        group: group, items: items, forks: shown.forks, known: memberships[group])
+        group: group, items: items, forks: shown.forks, known: memberships[group],
+        proofs: stored)
       memberships[group] = membership
       for place in zones.indices where zones[place].group == group {
         zones[place].recognise(membership.cards.keys.sorted())
@@ -30,6 +32,7 @@ extension Engine {
       guard more.counted != shown.counted else { break }
       shown = more
     }
+    if !isLoading { try StoredProofs.keep(membership(of: group).proofs, of: group, in: store) }
     try learnForks(of: group, membership(of: group))
   }
 

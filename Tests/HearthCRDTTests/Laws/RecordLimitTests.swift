@@ -8,8 +8,15 @@ private let cost = FieldID(.history, 2)
 private let tags = FieldID(.set, 4)
 private let others = FieldID(.set, 5)
 
-/// Limits so small that short runs come to them.
-private let small = RecordLimits(units: 2, unitBytes: 4, freeFieldNumber: 255, historyValues: 2)
+/// Limits so small that short runs come to them. No author of a run is in a first incarnation.
+private let small = RecordLimits(
+  first: .init(units: 99, historyValues: 99), later: .init(units: 2, historyValues: 2),
+  unitBytes: 4, freeFieldNumber: 255)
+
+/// A device in its first incarnation.
+private func firstAuthor(_ number: Int) -> Author {
+  Author.first(of: DeviceID(high: 0x4845_4152, low: UInt64(number)))
+}
 
 /// A record whose changes count as a whole: an action is all that a change does.
 private func limited(_ limits: RecordLimits) -> ConvergentType<RecordState, [Operation.Body]> {
@@ -49,8 +56,8 @@ private func counted(
         mine[field] = isAdded ? before + cost : max(before, cost)
       }
       let fits =
-        mine.values.reduce(0, +) <= Int(limits.units)
-        && written.values.allSatisfy { $0.count <= limits.historyValues }
+        mine.values.reduce(0, +) <= Int(limits.later.units)
+        && written.values.allSatisfy { $0.count <= limits.later.historyValues }
       if fits { (used[author], histories[author]) = (mine, written) }
       return RunChange(
         version: change.version, past: change.past, actions: fits ? bodies : [])
@@ -117,8 +124,8 @@ struct RecordLimitTests {
   func long(seed: Int) {
     var random = SplitMix64(seed: UInt64(seed))
     var limits = small
-    limits.units = 9
-    limits.historyValues = 5
+    limits.later.units = 9
+    limits.later.historyValues = 5
     let run = CausalRun<[Operation.Body]>.random(authors: 5, changes: 200, using: &random) {
       random in
       let bodies = (0..<random.below(3) + 1).map { _ -> Operation.Body in
@@ -140,12 +147,12 @@ struct RecordLimitTests {
 
   private func version(_ sequence: UInt64, _ number: Int = 1) -> Version {
     Version(
-      dot: Dot(author: runAuthor(number), sequence: sequence),
+      dot: Dot(author: firstAuthor(number), sequence: sequence),
       time: HybridTime(milliseconds: 1_000 + sequence))
   }
 
   private func past(_ sequence: UInt64) -> Frontier {
-    Frontier([(runAuthor(1), sequence - 1)])
+    Frontier([(firstAuthor(1), sequence - 1)])
   }
 
   @Test("An author gives the sets of a record 4,096 elements, and not one more; others go on")
@@ -168,8 +175,8 @@ struct RecordLimitTests {
     #expect(record.apply(.assign(title, .int(1)), version: version(3), past: past(3)))
     #expect(record.apply(.include(tags, .int(1)), version: version(1, 2), past: Frontier()))
     #expect(record.state.elements(tags).count == 2_048)
-    #expect(record.state.charges.total(of: runAuthor(1)) == 4_096)
-    #expect(record.state.charges.total(of: runAuthor(2)) == 1)
+    #expect(record.state.charges.total(of: firstAuthor(1)) == 4_096)
+    #expect(record.state.charges.total(of: firstAuthor(2)) == 1)
   }
 
   @Test("Values up to 255 bytes are free, 256 take a unit; the longest of all fits")
@@ -184,10 +191,10 @@ struct RecordLimitTests {
     #expect(assign(255, title, at: 1))
     #expect(record.state.charges.isEmpty)
     #expect(assign(256, title, at: 2))
-    #expect(record.state.charges.total(of: runAuthor(1)) == 1)
+    #expect(record.state.charges.total(of: firstAuthor(1)) == 1)
     #expect(assign(Limits.maximumValueBytes, title, at: 3))
     #expect(assign(1, title, at: 4))
-    #expect(record.state.charges.total(of: runAuthor(1)) == 2_048)
+    #expect(record.state.charges.total(of: firstAuthor(1)) == 2_048)
     #expect(assign(Limits.maximumValueBytes, FieldID(.register, 2), at: 5))
     #expect(!assign(256, FieldID(.register, 3), at: 6))
     #expect(assign(255, FieldID(.register, 3), at: 7))
@@ -229,16 +236,44 @@ struct RecordLimitTests {
     #expect(
       record.apply(
         .assign(cost, .int(5)), version: version(1, 2),
-        past: Frontier([(runAuthor(1), UInt64(1_024))])))
+        past: Frontier([(firstAuthor(1), UInt64(1_024))])))
     #expect(record.state.shown(cost) == .int(5))
+  }
+
+  @Test("A device has one first incarnation; each other has 256 units and 64 values of a history")
+  func laterIncarnations() throws {
+    let device = DeviceID(high: 7, low: 0x1111_2222_dead_beef)
+    let first = Author.first(of: device)
+    #expect(first.isFirst && first.life == 1 && first.incarnation == 0x1_dead_beef)
+    let others: [UInt64] = [0, 1, 0x1_dead_beee, 0x1_0000_0000, 0x2_dead_beef, .max]
+    for incarnation in others {
+      let author = Author(device: device, incarnation: incarnation)
+      #expect(!author.isFirst)
+      let record = Record()
+      func apply(_ body: Operation.Body, at sequence: UInt64) -> Bool {
+        record.apply(
+          body,
+          version: Version(
+            dot: Dot(author: author, sequence: sequence), time: HybridTime(milliseconds: 1)),
+          past: Frontier([(author, sequence - 1)]))
+      }
+      for number in 1...256 as ClosedRange<UInt64> {
+        #expect(apply(.include(tags, .int(Int64(number))), at: number))
+      }
+      #expect(!apply(.include(tags, .int(0)), at: 257))
+      for number in 1...64 as ClosedRange<UInt64> {
+        #expect(apply(.assign(cost, .int(1)), at: 257 + number))
+      }
+      #expect(!apply(.assign(cost, .int(1)), at: 322))
+      #expect(apply(.assign(title, .int(1)), at: 322))
+    }
   }
 
   @Test("What was used up is read back alone where it can have come about")
   func charges() throws {
-    let table = AuthorTable([runAuthor(1)])
-    func decode(_ charges: [UInt8]) throws {
+    func decode(_ charges: [UInt8], of author: Author = firstAuthor(1)) throws {
       var reader = ByteReader([0, 5, 1, 0, 1] + charges + [0])
-      _ = try RecordState(from: &reader, authors: table, values: .all)
+      _ = try RecordState(from: &reader, authors: AuthorTable([author]), values: .all)
       try reader.finish()
     }
     var most = ByteWriter()
@@ -248,6 +283,8 @@ struct RecordLimitTests {
     let field: [UInt8] = [1]
     try decode([1, 0] + most.bytes + field)
     #expect(throws: CodecError.self) { try decode([1, 0] + more.bytes + field) }
+    // What a later incarnation put in under the rule before.
+    try decode([1, 0] + most.bytes + field, of: runAuthor(1))
     #expect(throws: CodecError.self) { try decode([2, 0] + most.bytes + [1, 0, 1, 2]) }
     #expect(throws: CodecError.self) { try decode([0]) }
     #expect(throws: CodecError.self) { try decode([2, 0, 1, 2, 0, 1, 2]) }

@@ -96,6 +96,10 @@ struct Culprits {
         counts[dot.author, default: [:]][operation.key, default: 0] += 1
       }
     }
-    return counts.values.contains { $0.values.contains { $0 > Limits.maximumRecordUnits } }
+    return counts.contains { author, records in
+      // A device has the full limit in its first incarnation, and a sixteenth in each later one.
+      let most = author.isFirst ? Limits.maximumRecordUnits : Limits.maximumRecordUnits / 16
+      return records.values.contains { $0 > most }
+    }
   }
 }

@@ -142,7 +142,7 @@ final class SimDevice {
       schema: isOldBuild ? OldBuild.schema : HouseholdSchema.all + Tally.schema,
       projections: isOldBuild ? [] : [HouseholdProjection()], vfs: SimDisk.vfsName)
     if try store.fact(Engine<ReplicaStore>.incarnationFact) == nil {
-      let first = try Engine<ReplicaStore>.firstIncarnation()
+      let first = try Engine<ReplicaStore>.firstIncarnation(of: identity)
       try store.transaction {
         try store.setFact(
           Engine<ReplicaStore>.incarnationFact, Engine<ReplicaStore>.bytes(of: first))

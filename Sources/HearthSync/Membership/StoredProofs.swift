@@ -1,0 +1,23 @@
+import HearthCRDT
+import HearthMembership
+
+/// The verified signatures of a group's control log, kept in the store so that a start of the
+/// program need not verify them again.
+///
+/// They are a cache: whatever is missing is verified once more.
+enum StoredProofs {
+  /// The results of earlier runs of the program.
+  static func read(of group: GroupID, from store: some Store) throws -> ProofBook {
+    guard let bytes = try store.fact(name(of: group)) else { return ProofBook() }
+    return try ProofBook(decoding: bytes)
+  }
+
+  /// Stores results if there are new ones.
+  static func keep(_ proofs: ProofBook, of group: GroupID, in store: some Store) throws {
+    let known = try read(of: group, from: store).count
+    guard proofs.count > known, known < ProofBook.maximumStored else { return }
+    try store.setFact(name(of: group), proofs.encoded)
+  }
+
+  private static func name(of group: GroupID) -> String { "proofs.\(group.hex)" }
+}
