@@ -1,17 +1,18 @@
 /// Households some of whose members have changed programs.
 ///
 /// Drawn from dice of its own: a plan is the quick one of its seed with one more member, who works
-/// with the others for a while and then does harm; in every tenth family there are several.
+/// with the others for a while and then does harm; in every tenth family there is one of each role.
 extension Generator {
   private static let hour = 3_600_000
-  private static let hostileNames = ["Mal", "Max", "Mia", "Moe"]
-  private static let hostileRoles = ["reader", "child", "member", "admin"]
-  /// Which of ten families has several hostile members.
+  /// The hostile members of a family that has one of each role.
+  private static let hostileMembers = [
+    ("Mal", "reader"), ("Max", "child"), ("Mia", "member"), ("Moe", "admin"), ("May", "owner"),
+  ]
+  /// Which of ten families has a hostile member of each role.
   static let hostileFamily: UInt64 = 4
 
   /// Lets somebody in, gives a role, and turns that person's device against the others; in every
-  /// tenth family a hostile member for two others, at most one of each role, which rotate over the
-  /// seeds.
+  /// tenth family one of each role, however few the others are.
   mutating func hostile(through end: Int) {
     let kept = chance
     defer { chance = kept }
@@ -27,13 +28,10 @@ extension Generator {
         through: end)
       return
     }
-    let roles = Generator.hostileRoles
-    for place in 0..<max(1, min(roles.count, present.count / 2)) {
-      let name = Generator.hostileNames[place]
+    for (name, role) in Generator.hostileMembers {
       var device = Plan.Device(name: name)
       if plan.relay != nil { device.way = .both }
       plan.devices.append(device)
-      let role = roles[(Int(seed / 10 % 4) + place) % roles.count]
       turn(name, role: role, founder, present, through: end)
     }
   }
@@ -42,11 +40,19 @@ extension Generator {
   private mutating func turn(
     _ name: String, role: String, _ founder: String, _ present: [String], through end: Int
   ) {
-    step(300_000, founder, "role", [name, role])
+    // Who becomes the owner is an admin before, and turns last: only an owner removes an admin.
+    let isOwner = role == "owner"
+    step(300_000, founder, "role", [name, isOwner ? "admin" : role])
     step(301_000, founder, "sync")
-    let at = Generator.hour + chance.below(end / 2)
+    let at =
+      isOwner
+      ? end / 2 + 6 * Generator.hour + chance.below(end / 2 - 8 * Generator.hour)
+      : Generator.hour + chance.below(end / 2)
     life(of: name, from: 400_000, through: at - 600_000)
-    if chance.happens(perMille: 250) {
+    if isOwner {
+      handOver(to: name, by: founder, before: at)
+      step(at - 60_000, name, "sync")
+    } else if chance.happens(perMille: 250) {
       step(at - 300_000, founder, "remove", [name])
       step(at - 299_000, founder, "sync")
       // Half of those who are removed have heard of it.
@@ -75,6 +81,18 @@ extension Generator {
         step(moment + chore * 2_000 + 1_000, device.name, "tag", ["c\(chore)", "t0"])
       }
       step(moment + 60_000, device.name, "sync")
+    }
+  }
+
+  /// Offers the household, which the heir takes as soon as the offer has come.
+  private mutating func handOver(to heir: String, by founder: String, before at: Int) {
+    step(at - 5 * Generator.hour, founder, "owner", [heir])
+    step(at - 5 * Generator.hour + 1_000, founder, "sync")
+    for hours in 1...4 {
+      let moment = at - hours * Generator.hour
+      step(moment, heir, "sync")
+      step(moment + 1_000, heir, "accept-owner")
+      step(moment + 2_000, heir, "sync")
     }
   }
 }
