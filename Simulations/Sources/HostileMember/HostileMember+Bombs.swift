@@ -72,6 +72,14 @@ extension HostileMember {
     return found
   }
 
+  /// Files with one long text each, which follow a change that nobody will ever see.
+  package mutating func longTextsBehindGap(files: Int, bytesEach: Int) throws -> [HostileFile] {
+    skip(1)
+    var found: [HostileFile] = []
+    for _ in 0..<files { found += try bigRecord(ownRecord, fields: 1, bytesEach: bytesEach) }
+    return found
+  }
+
   /// Files of a suite to come.
   package mutating func newerSuite(files: Int, bytesEach: Int) throws -> [HostileFile] {
     let next = head.sequence + 1

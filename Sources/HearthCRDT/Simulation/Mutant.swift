@@ -95,6 +95,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case livesNeedNoPlace
   /// The number of pending segments has no limit.
   case waitsWithoutBound
+  /// Segments behind a gap in their log are opened with every delivery, and again each time.
+  case opensWhatWaits
   /// An author's charges on a record are lost when the record is saved.
   case forgetsCharges
   /// If a transaction exceeds a role, the permitted half still has effect.

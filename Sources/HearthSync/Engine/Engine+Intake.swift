@@ -72,7 +72,9 @@ extension Engine {
         else { return hasNews || !hasTriedStrangers }
         return true
       case .gap:
-        guard let head = head(of: entry, in: zone) else { return true }
+        guard let head = head(of: entry, in: zone), !Mutant.opensWhatWaits.isActive else {
+          return true
+        }
         // Changes beyond the end of a log are evidence, which needs no opening either.
         return head.forkedAt != nil || head.sequence + 1 >= zone.forkEnds[head.author] ?? .max
           || entry.first <= head.sequence + 1
@@ -101,7 +103,8 @@ extension Engine {
       in zone: ZoneState
     ) -> PendingReason? {
       guard zone.kind == .data, !isRebuilding || before == .gap, !Mutant.skipsGaps.isActive,
-        first > slice.end(of: author, in: zone) + 1, causes.room.admits(author, in: zone)
+        !Mutant.opensWhatWaits.isActive, first > slice.end(of: author, in: zone) + 1,
+        causes.room.admits(author, in: zone)
       else { return nil }
       let head = zone.head(of: author)
       // Changes beyond the end of a log are kept as evidence.

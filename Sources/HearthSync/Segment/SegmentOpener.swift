@@ -17,6 +17,8 @@ struct OpenedSegment {
   let chain: [[UInt8]]
   /// The declared work, which equals the actual work.
   let weight: Int
+  /// Counts the changes in simulations as long as they are in memory.
+  let held: Work.Held
   /// The introduction that vouches for an author whom the log does not name.
   var introduction: Introduction?
 
@@ -255,7 +257,8 @@ struct SegmentOpener {
     return OpenedSegment(
       digest: digest ?? segmentDigest(bytes), bytes: bytes, author: author, first: header.firstSeq,
       last: header.lastSeq, epoch: epoch.id, changes: chained, chain: chain,
-      weight: ChangeBatch.weight(of: changes))
+      weight: ChangeBatch.weight(of: changes),
+      held: Work.Held(chained.reduce(0) { $0 + $1.heldBytes }))
   }
 }
 

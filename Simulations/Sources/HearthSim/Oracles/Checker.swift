@@ -17,8 +17,6 @@ struct Checker {
   private var hashes: [ZoneDot: [UInt8]] = [:]
   /// Every change of the household's zone that left its device or stands there unsealed.
   private(set) var changes: [Dot: Change] = [:]
-  /// How many operations are in them.
-  var honestOperations: Int { changes.values.reduce(0) { $0 + $1.operations.count } }
   /// How far each device had come at its last check.
   private var reached: [Int: [ZoneID: Frontier]] = [:]
   /// Who has given out two changes under one number, as nothing could tell it not to.

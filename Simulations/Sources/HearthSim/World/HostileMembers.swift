@@ -81,6 +81,8 @@ extension World {
       return try member.weightless(operations: 8_000)
     case "crowd":
       return try member.newerSuite(files: 600, bytesEach: 100)
+    case "texts":
+      return try member.longTextsBehindGap(files: 64, bytesEach: 500_000)
     case "big":
       SimProbe.hostileBig.hit()
       return try member.bigRecord(member.ownRecord, fields: 6, bytesEach: 100_000)

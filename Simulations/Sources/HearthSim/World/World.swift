@@ -55,7 +55,7 @@ final class World {
   /// Whether the plan has members with changed programs.
   private(set) lazy var hasHostile = plan.steps.contains { $0.verb == "hostile" }
   /// The most work that one exchange did.
-  var greatestCost = (operations: 0, stateBytes: 0)
+  var greatestCost = Cost.Amount()
   /// The anchors of the same instants.
   var anchors: [String: [UInt8]] = [:]
   var carrierRules: Plan.Carrier
@@ -137,7 +137,8 @@ final class World {
       trace.note(
         "cost", at: now, 0,
         "most work of one exchange: \(greatestCost.operations) operations, "
-          + "\(greatestCost.stateBytes) bytes of records")
+          + "\(greatestCost.stateBytes) bytes of records, \(greatestCost.heldBytes) decoded bytes "
+          + "at once")
     } catch let thrown as Violation {
       violation = found ?? thrown
     } catch {
