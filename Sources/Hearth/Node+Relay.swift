@@ -185,6 +185,7 @@ extension Node {
   /// - Returns: the problems that keep old keys valid there, in words.
   func renewAccess(over transport: any Transport) async throws -> [TransportProblem] {
     guard let relay = transport as? RelayTransport else { return [] }
-    return try await RelayMailboxes(at: relay, with: replicas).renewAccess()
+    return try await RelayMailboxes(at: relay, with: replicas).renewAccess(
+      nowMilliseconds: now())
   }
 }

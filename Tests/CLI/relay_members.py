@@ -306,6 +306,31 @@ def a_child_at_the_doors(household):
     print("H8: a child removes, lays rekey handoffs, changes keys -> refused; who was away comes in")
 
 
+def an_admin_at_the_handoffs(household):
+    """H8 by an admin: emptied rekey handoffs are laid again, and lead in who was away."""
+    household.grow("admin")
+    household.goes_on("ada", "ben")
+    # An invitation knows the keys of before only, and is on no list.
+    household.says("dora", ["init", "--person", "Dora", "--device", "Dora's phone"])
+    link = household.says("ada", ["invite", "--role", "member", "--at-once"]).strip().splitlines()[-1]
+    household.sync("ada")
+    household.says("ada", ["device", "revoke", "Ada's tablet", "--yes"])
+    household.sync("ada", "ben")
+    admin, emptied = household.attacker("ben"), 0
+    with admin:
+        for channel, mailbox in enumerate(household.children()):
+            answer = admin.by_access_key(channel, mailbox, admin.own)
+            if answer and answer.kind == wire.OPENED:
+                done = admin.session.ask(wire.RESET, wire.varint(channel))
+                check(done.kind == wire.DONE, "an admin cannot empty a handoff: %r" % (done,))
+                emptied += 1
+    check(emptied > 0, "no handoff opens to the admin")
+    household.says("ada", ["transport", "repair", "1"])
+    household.says("dora", ["join", link], "joined Home")
+    household.goes_on("ada", "ben", "dora")
+    print("H8: an admin empties rekey handoffs -> laid again; who was away comes in")
+
+
 def a_child_that_fills(household):
     """H11: a child fills its share, under its name and without; the others' work goes on."""
     household.grow("member")
@@ -353,7 +378,8 @@ def main():
     if "--postgres" in sys.argv:
         postgres.must_be_there("relay members on PostgreSQL")
         cluster = postgres.Cluster()
-    stories = [a_revoked_maker, an_only_manager, a_child_at_the_doors, a_child_that_fills]
+    stories = [a_revoked_maker, an_only_manager, a_child_at_the_doors, an_admin_at_the_handoffs,
+               a_child_that_fills]
     for story in [story for story in stories if story.__name__ in programs[2:] or not programs[2:]]:
         if cluster:
             cluster.create(story.__name__)

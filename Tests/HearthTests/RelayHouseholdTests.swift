@@ -67,9 +67,17 @@ final class RelayShelf {
     try start()
   }
 
+  /// All its mailboxes, as its operator sees them.
+  func statistics() throws -> [RelayMailboxStatistics] {
+    try SQLiteRelayLog(folder: data.path).statistics()
+  }
+
   /// What all its mailboxes hold.
-  func usedBytes() throws -> UInt64 {
-    try SQLiteRelayLog(folder: data.path).statistics().reduce(0) { $0 + $1.usedBytes }
+  func usedBytes() throws -> UInt64 { try statistics().reduce(0) { $0 + $1.usedBytes } }
+
+  /// Deletes a mailbox while the relay runs, as its operator may.
+  func remove(_ mailbox: Identifier) throws {
+    _ = try SQLiteRelayLog(folder: data.path).remove(mailbox)
   }
 
   /// How often the access key of each mailbox was set that belongs to no other, by name.
@@ -114,13 +122,15 @@ final class RelayShelf {
 extension Family {
   /// Makes a household whose nodes all meet at a relay.
   func grow(
-    _ names: [String], over relay: RelayShelf, role: Role = .member
+    _ names: [String], over relay: RelayShelf, role: Role = .member,
+    now: @escaping @Sendable () -> UInt64 = Node.wallClock
   ) async throws -> (nodes: [Node], zone: ZoneID) {
     var nodes: [Node] = []
     for name in names {
       nodes.append(
         try await Node.create(
-          at: home(name), person: name, device: "phone", passphrase: nil, schema: Family.schema))
+          at: home(name), person: name, device: "phone", passphrase: nil, schema: Family.schema,
+          now: now))
     }
     let zone = try await nodes[0].createHousehold(named: "Home")
     _ = try await nodes[0].addRelay(relay.address)

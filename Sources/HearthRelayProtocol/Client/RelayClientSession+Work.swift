@@ -114,6 +114,7 @@ extension RelayClientSession {
     case .setRank(let key, let rank): request = .setRank(channel: channel, key: key, rank: rank)
     case .roster: request = .roster(channel: channel)
     case .reset: request = .reset(channel: channel)
+    case .close: request = .close(channel: channel)
     case .listOf(let author, let after, let limit):
       request = .list(
         channel: channel, after: after, limit: limit, isLiveOnly: true, author: author)
@@ -405,8 +406,11 @@ extension RelayClientSession {
         }
         boxes[task.mailbox] = box
       }
+      switch task.question {
       // A reset closes the channels of all members, this one too.
-      if case .reset = task.question { boxes[task.mailbox]?.close() }
+      case .reset, .close: boxes[task.mailbox]?.close()
+      default: break
+      }
       losses = 0
       boxes[task.mailbox]?.told.take(task.question, reply)
       boxes[task.mailbox]?.end.take(task.question, reply, askedAt: asked.since)
@@ -438,6 +442,11 @@ extension RelayClientSession {
         boxes[task.mailbox]?.close()
         send(.close(channel: channel), .close, now: now)
       }
+      finish(ticket, .failure(.fault(fault)))
+    case .refused:
+      // The mailbox was deleted while it was open, and the relay closed the channel: the next
+      // question opens it again, or creates it.
+      if boxes[task.mailbox]?.opening?.number == task.opening { boxes[task.mailbox]?.close() }
       finish(ticket, .failure(.fault(fault)))
     default: finish(ticket, .failure(.fault(fault)))
     }

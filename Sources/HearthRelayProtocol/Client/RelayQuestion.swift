@@ -32,6 +32,8 @@ package enum RelayQuestion: Sendable {
   case roster
   /// Delete all contents of the mailbox.
   case reset
+  /// Close the mailbox in this session; the next question about it opens it again.
+  case close
   /// List the live entries that a key stored, after a position, without blobs.
   case listOf(author: [UInt8], after: UInt64, limit: Int)
 
@@ -50,7 +52,9 @@ package enum RelayQuestion: Sendable {
         && zip(page.headers, page.headers.dropFirst()).allSatisfy { $0.position < $1.position }
     case (.fetch(let names), .blobs(let blobs)):
       !blobs.isEmpty && blobs.count <= names.count
-    case (.rotate, .rotated), (.setRank, .done), (.roster, .roster), (.reset, .done): true
+    case (.rotate, .rotated), (.setRank, .done), (.roster, .roster), (.reset, .done),
+      (.close, .done):
+      true
     case (.fetchAfter(let after, let limit), .entries(let page)):
       page.entries.count <= limit && page.head >= page.entries.last?.header.position ?? 0
         && page.entries.first?.header.position ?? after + 1 == after + 1

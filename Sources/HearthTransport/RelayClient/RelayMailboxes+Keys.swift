@@ -7,7 +7,7 @@ import HearthSync
 // How the keys of mailboxes turn over at relays, and what is left for who is away meanwhile.
 extension RelayMailboxes {
   /// How many doors are filled where a mailbox is made anew: those of a year.
-  private static var maximumDoors: Int { 12 }
+  static var maximumDoors: Int { 12 }
   private static var maximumNoticeBytes: Int { 1 << 20 }
 
   /// Sets the newest keys at a relay where it still takes older ones.
@@ -15,9 +15,10 @@ extension RelayMailboxes {
   /// Those who were removed are out from then on. The door goes first, so that nobody who stays is
   /// ever without a way in.
   ///
+  /// - Parameter nowMilliseconds: the time since 1970, for what is not checked in every round.
   /// - Returns: what keeps old keys at the relay though newer ones are here, in words.
   /// - Throws: a transport's error.
-  package func renewAccess() async throws -> [TransportProblem] {
+  package func renewAccess(nowMilliseconds: UInt64) async throws -> [TransportProblem] {
     relay.directory.zones = try accesses()
     var found: Set<Renewal> = []
     var problems = relay.notices
@@ -27,23 +28,26 @@ extension RelayMailboxes {
       guard engine.membership(of: control.group).isActive(engine.device) else { continue }
       for zone in [control] + engine.zones.filter({ $0.group == control.group && $0.kind == .data })
       {
-        found.insert(try await renewAccess(of: zone, under: control, &problems))
+        found.insert(try await renewAccess(of: zone, under: control, nowMilliseconds, &problems))
       }
     }
     try relay.keep()
     try relay.noteOldKeys(found.contains(.oldKeysStay))
     return problems + (found.contains(.oldKeysStay) ? [relay.oldKeysProblem] : [])
       + (found.contains(.doorShut) ? [RelayMailboxes.doorProblem(at: relay.place)] : [])
+      + (found.contains(.handoffsLost) ? [HandoffWatch.problem(at: relay.place)] : [])
   }
 
   /// What came of a look at a mailbox's access key.
-  private enum Renewal {
+  enum Renewal {
     /// The newest key is set, or somebody else is at it.
     case done
     /// A newer key waits because the relay has no room for the door.
     case oldKeysStay
     /// The newest key is set, and a door could not be filled.
     case doorShut
+    /// The newest key is set, and handoffs are missing that this device may not lay again.
+    case handoffsLost
   }
 
   /// That a door is of no use; the keys are changed all the same, as whoever has the old ones would
@@ -59,7 +63,7 @@ extension RelayMailboxes {
   }
 
   private func renewAccess(
-    of zone: ZoneState, under control: ZoneState,
+    of zone: ZoneState, under control: ZoneState, _ nowMilliseconds: UInt64,
     _ problems: inout [TransportProblem]
   ) async throws -> Renewal {
     guard let access = relay.directory.zones[zone.tag] else { return .done }
@@ -75,7 +79,12 @@ extension RelayMailboxes {
     problems += look.problems.filter { !problems.contains($0) }
     // Keys change and doors are laid by managers alone: everybody else could lock others out.
     guard opening.opened.rank == .manager else { return .done }
-    let renewal = try await renewKeys(of: zone, access, opening, under: control)
+    var renewal = try await renewKeys(of: zone, access, opening, under: control)
+    if zone.kind == .control, renewal == .done {
+      renewal = try await HandoffCheck(
+        mailboxes: self, control: control, access: access, opening: opening
+      ).run(at: nowMilliseconds)
+    }
     // Whoever made the mailbox and is no admin hands it over when all is laid.
     if let step = look.ownStep {
       _ = try await relay.trySetting(step.rank, of: step.key, in: access)
@@ -138,7 +147,7 @@ extension RelayMailboxes {
   ///
   /// Who lacks the newest epoch, as whoever made it had not heard of this device, would turn the
   /// key back to one that those have who were removed. It waits until somebody gives it that epoch.
-  private func knowsNewest(
+  func knowsNewest(
     of control: ZoneState, _ opening: RelayOpening, _ keys: [MailboxKey]
   ) throws -> Bool {
     if case .access(let place) = opening.key, place < keys.count,
@@ -221,7 +230,7 @@ extension RelayMailboxes {
   ///
   /// - Returns: false where somebody who has the key has spoilt the door: has set another key for
   ///   it, or filled it.
-  private func fill(
+  func fill(
     behind old: MailboxKey, _ newest: MailboxKey, _ control: ZoneState
   ) async throws -> Bool {
     if Mutant.leavesDoorsEmpty.isActive { return true }

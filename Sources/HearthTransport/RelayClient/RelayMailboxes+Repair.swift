@@ -21,7 +21,14 @@ extension RelayMailboxes {
       guard let access = relay.directory.zones[zone.tag] else { continue }
       do {
         let opening = try await relay.open(access)
-        if opening.opened.rank == .manager { continue }
+        if opening.opened.rank == .manager {
+          if zone.kind == .control {
+            // The next sync lays again what is missing, however often that was done before.
+            try HandoffWatch(log: opening.opened.head.generation, at: 0).keep(
+              of: access.mailbox, at: relay)
+          }
+          continue
+        }
         let list = try list(of: group, relayID: opening.relayID)
         let present = try await relay.roster(of: access).seats.filter { $0.rank == .manager }
         let rightful = present.filter { list.managers.contains($0.key) }

@@ -116,6 +116,44 @@ struct ClientFamilyTests {
     #expect(try found(world, door.mailbox)?.parent == RelayParent(second.mailbox, .door))
   }
 
+  @Test("a mailbox that made room for others while it was open is refused once, then made anew")
+  func droppedWhileOpen() throws {
+    let world = try ClientWorld()
+    let client = try world.client(0x31)
+    let access = try ClientWorld.access([1], mailbox: parent)
+    #expect(opening(world.ask(client, access, .open))?.isCreated == true)
+    func handoff(_ number: UInt64) throws -> MailboxAccess {
+      MailboxAccess(
+        mailbox: Identifier(high: 8, low: number), keys: [try ClientWorld.key(5)],
+        mayCreate: true, child: .door, parents: [parent])
+    }
+    for number in 0...UInt64(RelayLimits.maximumDoors) {
+      let opened = world.ask(client, try handoff(number), .open)
+      #expect(opening(opened)?.isCreated == true, "handoff \(number)")
+    }
+    let first = try handoff(0)
+    #expect(try found(world, first.mailbox) == nil)
+    #expect(
+      failure(world.ask(client, first, .fetch([[1]]))) == .fault(RelayFault(.refused, "")))
+    #expect(opening(world.ask(client, first, .open))?.isCreated == true)
+    #expect(try found(world, first.mailbox)?.parent == RelayParent(parent, .door))
+  }
+
+  @Test("a mailbox that was closed is opened again for the next question")
+  func closed() throws {
+    let (world, member) = try made()
+    let access = try ClientWorld.access([1], mailbox: parent)
+    let before = try #require(opening(world.ask(member, access, .open))?.number)
+    guard case .success(.reply(.done)) = world.ask(member, access, .close) else {
+      Issue.record("the mailbox was not closed")
+      return
+    }
+    // Its channel is free for another.
+    #expect(opening(world.ask(member, try child(5, parents: [parent]), .open))?.isCreated == true)
+    let after = try #require(opening(world.ask(member, access, .open))?.number)
+    #expect(after > before)
+  }
+
   @Test("a token that is used up is told, unless a key opens the mailbox after all")
   func usedUp() throws {
     let world = try ClientWorld { $0.registration = .token }

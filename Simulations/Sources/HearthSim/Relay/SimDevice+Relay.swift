@@ -204,7 +204,7 @@ extension SimDevice {
         }
         if report.failure == nil, frozenAtRelay.isEmpty {
           _ = try engine.withTurns { turns in
-            try await RelayMailboxes(at: way.relay, with: turns).renewAccess()
+            try await RelayMailboxes(at: way.relay, with: turns).renewAccess(nowMilliseconds: now)
           }
         }
       }
