@@ -198,13 +198,13 @@ def away(home, *deed):
     home.welcomes(VICTIMS)
 
 
-@row("H8.others", "a child makes so many doors that those for who was away go", relay=True)
-def doors_pushed_out(home):
+@row("H8.others", "a child makes so many handoffs that those for who was away go", relay=True)
+def handoffs_pushed_out(home):
     away(home)
 
 
-@row("H8.empty", "a child empties the doors for who was away", relay=True)
-def doors_emptied(home):
+@row("H8.empty", "a child empties the handoffs for who was away", relay=True)
+def handoffs_emptied(home):
     away(home, "--empty")
 
 

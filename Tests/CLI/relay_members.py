@@ -5,8 +5,9 @@
 
 Each attacker has valid keys, taken from a node's home, and speaks the protocol by itself (wire.py).
 A revoked device that made the mailbox; the same while it is the only one that manages it; a child
-that takes away what others left, lays doors and changes keys; a child that fills the mailbox. The
-others add and sync all the time, and each must get what the others added.
+that takes away what others left, lays handoffs and changes keys; an admin that empties handoffs; a
+child that fills the mailbox. The others add and sync all the time, and each must get what the
+others added.
 """
 import os
 import shutil
@@ -96,7 +97,7 @@ class Household(Nodes):
         return rows
 
     def children(self):
-        """The names of those that belong to another: doors, meeting places."""
+        """The names of those that belong to another: handoffs, meeting places."""
         return [name for name, *_ in self.mailboxes("parent IS NOT NULL")]
 
     def used(self, names):
@@ -206,7 +207,7 @@ def a_revoked_maker(household):
     children, opened = household.children(), 0
     with thief:
         for channel, mailbox in enumerate(children):
-            # It has made some of them, and reads at doors who revoked it; it manages none.
+            # It has made some of them, and reads in handoffs who revoked it; it manages none.
             answer = thief.by_own_key(2 * channel, mailbox)
             check(code(answer) == wire.REFUSED, "the revoked maker manages a child: %r" % (answer,))
             answer = thief.by_access_key(2 * channel + 1, mailbox, thief.own)
@@ -214,8 +215,8 @@ def a_revoked_maker(household):
                 opened += 1
                 for done in (thief.rotate(2 * channel + 1), thief.session.ask(
                         wire.RESET, wire.varint(2 * channel + 1))):
-                    check(code(done) == wire.NOT_ALLOWED, "it changes a door: %r" % (done,))
-    check(opened > 0, "no door opens to it of %d children" % len(children))
+                    check(code(done) == wire.NOT_ALLOWED, "it changes a handoff: %r" % (done,))
+    check(opened > 0, "no handoff opens to it of %d children" % len(children))
     # It reads for itself what became of it, by words that say so.
     done = household.run("ada", "sync")
     said = done.stdout + done.stderr
@@ -271,8 +272,8 @@ def an_only_manager(household):
     print("H3: the only manager locks everybody out -> `transport repair` makes it anew, all follow")
 
 
-def a_child_at_the_doors(household):
-    """H8: a child takes nothing of others away, lays no doors and changes no keys."""
+def a_child_at_the_handoffs(household):
+    """H8: a child takes nothing of others away, lays no handoffs and changes no keys."""
     household.grow("member")
     household.goes_on("ada", "ben")
     child = household.attacker("cleo")
@@ -294,9 +295,9 @@ def a_child_at_the_doors(household):
             for place in range(3):
                 made = child.session.create(
                     channel + 1 + place, os.urandom(16), wire.KeyPair(), child.own,
-                    parent=bytes([wire.DOOR]) + mailbox)
+                    parent=bytes([wire.HANDOFF]) + mailbox)
                 # Where anybody may register it gets a mailbox of its own at most.
-                check(code(made) == wire.NOT_ALLOWED, "a child lays a door: %r" % (made,))
+                check(code(made) == wire.NOT_ALLOWED, "a child lays a handoff: %r" % (made,))
     # Ben is away while the keys turn over, twice.
     household.says("ada", ["device", "revoke", "Ada's tablet", "--yes"])
     household.sync("ada")
@@ -378,7 +379,7 @@ def main():
     if "--postgres" in sys.argv:
         postgres.must_be_there("relay members on PostgreSQL")
         cluster = postgres.Cluster()
-    stories = [a_revoked_maker, an_only_manager, a_child_at_the_doors, an_admin_at_the_handoffs,
+    stories = [a_revoked_maker, an_only_manager, a_child_at_the_handoffs, an_admin_at_the_handoffs,
                a_child_that_fills]
     for story in [story for story in stories if story.__name__ in programs[2:] or not programs[2:]]:
         if cluster:

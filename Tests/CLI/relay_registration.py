@@ -117,7 +117,7 @@ def removing(family):
     after = family.generations()
     check(len(after) == 2 and all(new > old for new, old in zip(after, before)),
           "the keys are those of before: %r, then %r" % (before, after))
-    check(family.children().get(1, 0) >= 1, "there is no door: %r" % family.children())
+    check(family.children().get(1, 0) >= 1, "there is no handoff: %r" % family.children())
     family.says(ben, ["add", "Secret plans"])
     family.says(ben, ["sync"], "published")
     family.says(ben, ["doctor"], "all is well")
@@ -130,7 +130,7 @@ def removing(family):
     check("Secret plans" not in family.says(dan, ["list"]), "Dan reads on")
     check(family.rows("SELECT count(*), sum(head) FROM mailboxes") == mailboxes,
           "Dan's node wrote to the relay")
-    # Cleo was away, has the old keys only, and comes in through the door.
+    # Cleo was away, has the old keys only, and comes in through the handoff.
     family.says(cleo, ["sync"], "received")
     family.says(cleo, ["list"], "Secret plans")
     family.says(cleo, ["add", "Welcome back"])

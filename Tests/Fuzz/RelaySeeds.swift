@@ -42,7 +42,7 @@ private let packedSeeds = packingBase.pack([
 
 private let childCreation = RelayCreation(
   channel: 3, kind: .sealed, accessKey: key, managerKey: key, credential: [],
-  parent: RelayParent(cursor.generation, .door), clientNonce: digest, accessSignature: key + key,
+  parent: RelayParent(cursor.generation, .handoff), clientNonce: digest, accessSignature: key + key,
   managerSignature: key + key)
 
 /// A catalogue of two records, as it is kept and handed on.

@@ -167,7 +167,7 @@ extension Node {
     let control = try engine.controlZone(of: group)
     let access = try #require(relay.directory.zones[control.tag])
     let key = try #require(access.keys.dropFirst().first)
-    return (key, MailboxAccess.door(of: access.mailbox, behind: key, mayCreate: false))
+    return (key, MailboxAccess.handoff(of: access.mailbox, behind: key, mayCreate: false))
   }
 
   fileprivate func handoffName(of group: GroupID, at address: String) throws -> Identifier {
@@ -215,10 +215,10 @@ extension Node {
     let control = try engine.controlZone(of: group)
     let access = try #require(relay.directory.zones[control.tag])
     _ = try await relay.open(access)
-    for _ in 0..<RelayLimits.maximumDoors {
+    for _ in 0..<RelayLimits.maximumHandoffs {
       let epoch = try EpochKey.random(groupID: group.bytes, zoneID: control.id.bytes)
       let key = MailboxKey(id: epoch.id, root: try epoch.relayAccessRoot())
-      _ = try await relay.open(.door(of: access.mailbox, behind: key, mayCreate: true))
+      _ = try await relay.open(.handoff(of: access.mailbox, behind: key, mayCreate: true))
     }
   }
 

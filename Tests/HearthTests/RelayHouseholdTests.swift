@@ -324,7 +324,7 @@ struct RelayHouseholdTests {
   }
 
   @Test("Who was away finds the way in also after the relay lost everything")
-  func wipedDoors() async throws {
+  func wipedHandoffs() async throws {
     let shelf = try RelayShelf()
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben", "Cleo"], over: shelf)
@@ -341,7 +341,7 @@ struct RelayHouseholdTests {
   }
 
   @Test("Somebody who was away through several changes of keys finds the way in")
-  func severalDoors() async throws {
+  func severalHandoffs() async throws {
     let shelf = try RelayShelf()
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben", "Cleo", "Dan", "Eve"], over: shelf)

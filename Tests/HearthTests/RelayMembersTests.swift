@@ -130,16 +130,16 @@ struct RelayMembersTests {
 
   // MARK: Keys
 
-  @Test("A door under a foreign key is put right by the manager who needs it")
-  func foreignDoor() async throws {
+  @Test("A handoff under a foreign key is put right by the manager who needs it")
+  func foreignHandoff() async throws {
     let home = try await home(["Anna", "Ben", "Cleo"])
     let (anna, ben, cleo) = (home.nodes[0], home.nodes[1], home.nodes[2])
-    try await ben.spoilDoor(of: home.group, at: home.shelf.address)
+    try await ben.spoilHandoff(of: home.group, at: home.shelf.address)
     try await anna.remove(await ben.person, from: home.group)
     #expect(problems(try await anna.sync()).isEmpty)
     try await write(1, by: anna, in: home)
     _ = try await anna.sync()
-    #expect(try await cleo.opensDoor(of: home.group, at: home.shelf.address))
+    #expect(try await cleo.opensHandoff(of: home.group, at: home.shelf.address))
     _ = try await cleo.sync()
     #expect(try await cleo.state(Note.id(1), in: home.zone) != nil)
     withExtendedLifetime(home.family) {}
@@ -264,12 +264,12 @@ extension Node {
     }
   }
 
-  /// Makes the door behind the present key and sets another key for it.
-  fileprivate func spoilDoor(of group: GroupID, at address: String) async throws {
+  /// Makes the handoff behind the present key and sets another key for it.
+  fileprivate func spoilHandoff(of group: GroupID, at address: String) async throws {
     let (relay, access, _) = try await control(of: group, at: address)
     let key = try #require(access.keys.first)
-    let door = MailboxAccess.door(of: access.mailbox, behind: key, mayCreate: true)
-    _ = try await relay.open(door)
+    let handoff = MailboxAccess.handoff(of: access.mailbox, behind: key, mayCreate: true)
+    _ = try await relay.open(handoff)
     let foreign = MailboxKey(
       id: [UInt8](repeating: 7, count: 32),
       root: try .ofJoinRequests(
@@ -277,19 +277,19 @@ extension Node {
     let control = try engine.controlZone(of: group)
     var directory = RelayDirectory()
     directory.zones[control.tag] = MailboxAccess(
-      mailbox: door.mailbox, keys: [foreign, key], mayCreate: false)
+      mailbox: handoff.mailbox, keys: [foreign, key], mayCreate: false)
     try await relay.view(directory).rotate(zoneTag: control.tag)
   }
 
-  /// Whether the key before the present one opens the door behind it.
-  fileprivate func opensDoor(of group: GroupID, at address: String) async throws -> Bool {
+  /// Whether the key before the present one opens the handoff behind it.
+  fileprivate func opensHandoff(of group: GroupID, at address: String) async throws -> Bool {
     let relay = try relay(address)
     let control = try engine.controlZone(of: group)
     let access = try #require(relay.directory.zones[control.tag])
     let key = try #require(access.keys.first)
-    var door = MailboxAccess.door(of: access.mailbox, behind: key, mayCreate: false)
-    door.parents = []
-    guard let opening = try? await relay.open(door) else { return false }
+    var handoff = MailboxAccess.handoff(of: access.mailbox, behind: key, mayCreate: false)
+    handoff.parents = []
+    guard let opening = try? await relay.open(handoff) else { return false }
     if case .access = opening.key { return true }
     return false
   }

@@ -45,7 +45,7 @@ struct RelayRegistrationTests {
     let found = try await nodes[2].sync()
     #expect(problems(found).isEmpty, "\(problems(found))")
     #expect(try await nodes[2].state(Note.id(1), in: zone) != nil)
-    // The removed device finds the note at the door, and makes no mailbox.
+    // The removed device finds the note in the handoff, and makes no mailbox.
     _ = try await nodes[3].sync()
     #expect(await nodes[3].ending(in: group)?.personName == "Ben")
     try await Family.settle([nodes[0], nodes[1], nodes[2]])
@@ -68,13 +68,13 @@ struct RelayRegistrationTests {
     withExtendedLifetime((shelf, family)) {}
   }
 
-  @Test("A member who is no admin lays no door, and keeps nobody out by one")
-  func spoiltDoor() async throws {
+  @Test("A member who is no admin lays no handoff, and keeps nobody out by one")
+  func spoiltHandoff() async throws {
     let (shelf, family, nodes, zone) = try await settled(["Anna", "Ben", "Cleo"])
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
-    // Cleo expects to be removed, and wants to set a key of its own for the door that will be.
+    // Cleo expects to be removed, and wants to set a key of its own for the handoff that will be.
     let spoiling = await #expect(throws: TransportError.self) {
-      try await nodes[2].spoilDoor(of: group, at: shelf.address)
+      try await nodes[2].spoilHandoff(of: group, at: shelf.address)
     }
     #expect(spoiling?.code == .relayFault)
     try await nodes[0].remove(await nodes[2].person, from: group)
@@ -90,7 +90,7 @@ struct RelayRegistrationTests {
     let (shelf, family, nodes, zone) = try await settled(["Anna", "Ben", "Cleo"])
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
     try await nodes[0].remove(await nodes[2].person, from: group)
-    // A little more room each time, until what was written fits and what lies at the door does not.
+    // A little more room each time, until what was written fits and the handoff does not.
     let used = try shelf.usedBytes()
     let control = try await nodes[0].controlTag(of: group)
     let before = try #require(try shelf.accessGenerations()[control])
@@ -127,21 +127,21 @@ extension Node {
     try engine.controlZone(of: group).tag
   }
 
-  /// Makes the door behind the present key before it is needed, and locks others out of it.
-  fileprivate func spoilDoor(of group: GroupID, at address: String) async throws {
+  /// Makes the handoff behind the present key before it is needed, and locks others out of it.
+  fileprivate func spoilHandoff(of group: GroupID, at address: String) async throws {
     let relay = try relay(address)
     let control = try engine.controlZone(of: group)
     let key = try #require(relay.directory.zones[control.tag]?.keys.first)
     _ = try await relay.open(zoneTag: control.tag)
-    let door = MailboxAccess.door(of: control.tag, behind: key, mayCreate: true)
-    _ = try await relay.open(door)
+    let handoff = MailboxAccess.handoff(of: control.tag, behind: key, mayCreate: true)
+    _ = try await relay.open(handoff)
     let junk = MailboxKey(
       id: [UInt8](repeating: 7, count: 32),
       root: try .ofJoinRequests(
         sign: [UInt8](repeating: 1, count: 32), box: [UInt8](repeating: 2, count: 32)))
     var directory = RelayDirectory()
     directory.zones[control.tag] = MailboxAccess(
-      mailbox: door.mailbox, keys: [junk, key], mayCreate: false)
+      mailbox: handoff.mailbox, keys: [junk, key], mayCreate: false)
     try await relay.view(directory).rotate(zoneTag: control.tag)
   }
 }

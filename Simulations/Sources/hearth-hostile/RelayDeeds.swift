@@ -114,8 +114,8 @@ struct Evict: AsyncParsableCommand {
     abstract: "Push out what is left at a relay for devices that were away.")
   @OptionGroup var options: HomeOptions
   @Option(help: "The relay's address.") var relay: String
-  @Option(help: "How many doors to nowhere are made.") var doors = 40
-  @Flag(help: "Empty the doors behind the keys that are known, instead of making others.")
+  @Option(help: "How many handoffs to nowhere are made.") var handoffs = 40
+  @Flag(help: "Empty the handoffs behind the keys that are known, instead of making others.")
   var empty = false
 
   func run() async throws {
@@ -125,13 +125,17 @@ struct Evict: AsyncParsableCommand {
       throw HostileError("the household has no mailbox")
     }
     try await way.relay.open(access)
-    let keys = empty ? access.keys : try (0..<doors).map { _ in try way.foreignKey() }
+    let keys = empty ? access.keys : try (0..<handoffs).map { _ in try way.foreignKey() }
     var (done, removed) = (0, 0)
     var refusal: String?
     for key in keys {
-      let door = MailboxAccess.door(of: control.tag, behind: key, mayCreate: !empty)
+      let handoff = MailboxAccess.handoff(of: control.tag, behind: key, mayCreate: !empty)
       do {
-        if empty { removed += try await way.empty(door) } else { try await way.relay.open(door) }
+        if empty {
+          removed += try await way.empty(handoff)
+        } else {
+          try await way.relay.open(handoff)
+        }
         done += 1
       } catch {
         refusal = "\(error)"

@@ -188,7 +188,7 @@ package enum Mutant: String, CaseIterable, Sendable {
   /// A new key is sealed to no recovery words.
   case forgetsWords
   /// Rekey handoffs are left only in the session that created a mailbox.
-  case fillsDoorsAtOnceOrNever
+  case fillsHandoffsAtOnceOrNever = "fillsDoorsAtOnceOrNever"
   /// New keys made with a person's return are not sealed to the person's earlier recovery words.
   case returnsWithoutWords
   /// A recovery bundle that lacks keys is not renewed.
@@ -216,15 +216,15 @@ package enum Mutant: String, CaseIterable, Sendable {
   /// The access keys of mailboxes do not change after a removal.
   case neverTurnsKeys
   /// No rekey handoff is left for devices that were away when the access key changed.
-  case leavesDoorsEmpty
+  case leavesHandoffsEmpty = "leavesDoorsEmpty"
   /// No rekey handoff is left for devices that the author of the new access key had not heard of.
   case forgetsPassedBy
   /// After several new keys, a rekey handoff is left behind the relay's last one only.
-  case skipsDoorsBetween
+  case skipsHandoffsBetween = "skipsDoorsBetween"
   /// Former devices stay on the access lists of mailboxes.
   case listsWhoHasGone
   /// Rekey handoffs are left for removed devices too.
-  case doorsForEverybody
+  case handoffsForEverybody = "doorsForEverybody"
   /// Content of this device's earlier incarnations is not fetched from others.
   case skipsOwnEarlierLives
   /// Newcomers who read from their join on receive the earlier keys.

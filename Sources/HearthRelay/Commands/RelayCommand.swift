@@ -131,7 +131,7 @@ extension RelayParent.Child {
   /// What it is, in words.
   fileprivate var words: String {
     switch self {
-    case .door: "rekey handoff"
+    case .handoff: "rekey handoff"
     case .place: "meeting place"
     case .words: "place of recovery words"
     }
@@ -140,7 +140,7 @@ extension RelayParent.Child {
   /// What it is, in JSON.
   fileprivate var word: String {
     switch self {
-    case .door: "door"
+    case .handoff: "door"
     case .place: "place"
     case .words: "words"
     }

@@ -89,11 +89,11 @@ package enum RelayRegistrar {
     guard !isTaken else { return .refused(.forbidden) }
     let isManager = parent.rank(of: adoption.author) == .manager
     switch adoption.parent.child {
-    case .door:
+    case .handoff:
       // Anybody who may create rekey handoffs could displace those of others, and so lock out the
       // members who are away.
       guard isManager else { return .refused(.notManager) }
-      let excess = max(0, siblings.count - RelayLimits.maximumDoors + 1)
+      let excess = max(0, siblings.count - RelayLimits.maximumHandoffs + 1)
       return .adopted(adoption.parent, dropping: siblings.prefix(excess).map(\.name))
     case .place, .words:
       let most = most(of: adoption.parent.child)
@@ -124,7 +124,7 @@ package enum RelayRegistrar {
   /// The most children of one kind that a mailbox may have.
   package static func most(of child: RelayParent.Child) -> Int {
     switch child {
-    case .door: RelayLimits.maximumDoors
+    case .handoff: RelayLimits.maximumHandoffs
     case .place: RelayLimits.maximumPlaces
     case .words: RelayLimits.maximumWords
     }

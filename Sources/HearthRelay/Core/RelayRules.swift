@@ -42,7 +42,7 @@ extension RelayMailbox {
     switch write.action {
     case .create: return .forbidden
     // A rekey handoff leads others to the current keys, so only managers may fill or empty it.
-    case .put, .remove: return parent?.child == .door ? .notManager : nil
+    case .put, .remove: return parent?.child == .handoff ? .notManager : nil
     case .rotate, .setRank, .reset: return .notManager
     }
   }

@@ -143,12 +143,12 @@ package struct MailboxAccess: Sendable, Equatable {
   /// - Parameters:
   ///   - control: the mailbox of the control zone.
   ///   - key: the earlier key.
-  package static func door(
+  package static func handoff(
     of control: Identifier, behind key: MailboxKey, mayCreate: Bool
   ) -> MailboxAccess {
     MailboxAccess(
       mailbox: derivedIdentifier("HRTH/relay-door/v1", control.bytes, key.id), keys: [key],
-      mayCreate: mayCreate, child: .door, parents: [control])
+      mayCreate: mayCreate, child: .handoff, parents: [control])
   }
 
   /// The most keys to try for one mailbox: years of monthly epochs.

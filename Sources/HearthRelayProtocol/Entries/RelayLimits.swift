@@ -40,7 +40,7 @@ package enum RelayLimits {
   /// The most rekey handoffs of one mailbox: monthly key changes of almost three years.
   ///
   /// One more replaces the oldest.
-  package static let maximumDoors = 32
+  package static let maximumHandoffs = 32
   /// The most rendezvous mailboxes of one mailbox.
   ///
   /// One more is refused unless an idle one can be replaced.

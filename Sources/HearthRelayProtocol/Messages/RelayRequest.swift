@@ -122,7 +122,7 @@ package struct RelayParent: Hashable, Sendable {
   /// The kind of child that a mailbox is.
   package enum Child: UInt8, CaseIterable, Sendable {
     /// A rekey handoff, which leads from a replaced access key to the current one.
-    case door = 1
+    case handoff = 1
     /// A rendezvous: of an invitation, or of requests to join.
     case place = 2
     /// A recovery bundle, which may be needed after years.

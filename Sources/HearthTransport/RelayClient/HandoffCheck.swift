@@ -42,7 +42,7 @@ struct HandoffCheck<Turns: ReplicaTurns> {
       if !due.isEmpty { try watch.keep(of: access.mailbox, at: relay) }
       // The oldest first, as they are the first to make room for others.
       for key in due.reversed() {
-        Probe.doorRefilled.hit()
+        Probe.handoffRefilled.hit()
         areFilled = try await mailboxes.fill(behind: key, newest, control) && areFilled
       }
     } catch let error as TransportError
@@ -53,7 +53,7 @@ struct HandoffCheck<Turns: ReplicaTurns> {
     }
     watch.complete(at: now)
     try watch.keep(of: access.mailbox, at: relay)
-    return watch.isGivenUp ? .handoffsLost : areFilled ? .done : .doorShut
+    return watch.isGivenUp ? .handoffsLost : areFilled ? .done : .handoffShut
   }
 
   /// The earlier keys, the newest first, whose handoffs the relay does not have, or has with a key
@@ -63,13 +63,13 @@ struct HandoffCheck<Turns: ReplicaTurns> {
     let led = Set(
       try engine.passedBy(in: control.group, latest: MailboxAccess.maximumKeys).map(\.behind))
     let earlier = access.keys.dropFirst()
-    let most = RelayMailboxes<Turns>.maximumDoors
+    let most = RelayMailboxes<Turns>.maximumHandoffs
     let keys =
       Array(earlier.prefix(most))
       + earlier.dropFirst(most).filter { led.contains($0.id) }.prefix(most)
-    let recipients = try engine.doorRecipients(of: control.group).map(\.id)
+    let recipients = try engine.handoffRecipients(of: control.group).map(\.id)
     let handoffs = keys.map {
-      MailboxAccess.door(of: access.mailbox, behind: $0, mayCreate: false)
+      MailboxAccess.handoff(of: access.mailbox, behind: $0, mayCreate: false)
     }
     let view = relay.view(RelayDirectory())
     // All are opened at the same time.

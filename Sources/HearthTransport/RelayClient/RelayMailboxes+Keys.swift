@@ -6,14 +6,14 @@ import HearthSync
 
 // How the keys of mailboxes turn over at relays, and what is left for who is away meanwhile.
 extension RelayMailboxes {
-  /// How many doors are filled where a mailbox is made anew: those of a year.
-  static var maximumDoors: Int { 12 }
+  /// How many handoffs are filled where a mailbox is made anew: those of a year.
+  static var maximumHandoffs: Int { 12 }
   private static var maximumNoticeBytes: Int { 1 << 20 }
 
   /// Sets the newest keys at a relay where it still takes older ones.
   ///
-  /// Those who were removed are out from then on. The door goes first, so that nobody who stays is
-  /// ever without a way in.
+  /// Those who were removed are out from then on. The handoff goes first, so that nobody who stays
+  /// is ever without a way in.
   ///
   /// - Parameter nowMilliseconds: the time since 1970, for what is not checked in every round.
   /// - Returns: what keeps old keys at the relay though newer ones are here, in words.
@@ -34,7 +34,7 @@ extension RelayMailboxes {
     try relay.keep()
     try relay.noteOldKeys(found.contains(.oldKeysStay))
     return problems + (found.contains(.oldKeysStay) ? [relay.oldKeysProblem] : [])
-      + (found.contains(.doorShut) ? [RelayMailboxes.doorProblem(at: relay.place)] : [])
+      + (found.contains(.handoffShut) ? [RelayMailboxes.handoffProblem(at: relay.place)] : [])
       + (found.contains(.handoffsLost) ? [HandoffWatch.problem(at: relay.place)] : [])
   }
 
@@ -42,17 +42,17 @@ extension RelayMailboxes {
   enum Renewal {
     /// The newest key is set, or somebody else is at it.
     case done
-    /// A newer key waits because the relay has no room for the door.
+    /// A newer key waits because the relay has no room for the handoff.
     case oldKeysStay
-    /// The newest key is set, and a door could not be filled.
-    case doorShut
+    /// The newest key is set, and a handoff could not be filled.
+    case handoffShut
     /// The newest key is set, and handoffs are missing that this device may not lay again.
     case handoffsLost
   }
 
-  /// That a door is of no use; the keys are changed all the same, as whoever has the old ones would
-  /// otherwise keep them valid by spoiling it.
-  private static func doorProblem(at place: String) -> TransportProblem {
+  /// That a handoff is of no use; the keys are changed all the same, as whoever has the old ones
+  /// would otherwise keep them valid by spoiling it.
+  private static func handoffProblem(at place: String) -> TransportProblem {
     TransportProblem(
       place: place,
       fault: "the keys were changed, but devices that were away cannot get the new keys here: "
@@ -77,7 +77,7 @@ extension RelayMailboxes {
     let list = try list(of: zone.group, relayID: opening.relayID)
     let look = try await putListRight(of: access, opening, list)
     problems += look.problems.filter { !problems.contains($0) }
-    // Keys change and doors are laid by managers alone: everybody else could lock others out.
+    // Keys change and handoffs are laid by managers alone: everybody else could lock others out.
     guard opening.opened.rank == .manager else { return .done }
     var renewal = try await renewKeys(of: zone, access, opening, under: control)
     if zone.kind == .control, renewal == .done {
@@ -92,7 +92,7 @@ extension RelayMailboxes {
     return renewal
   }
 
-  /// Changes the access key of a mailbox that this device manages, and lays doors.
+  /// Changes the access key of a mailbox that this device manages, and lays handoffs.
   private func renewKeys(
     of zone: ZoneState, _ access: MailboxAccess, _ opening: RelayOpening,
     under control: ZoneState
@@ -105,12 +105,12 @@ extension RelayMailboxes {
     let replaced = RelayMailboxes.replaced(opening, of: access.keys)
     do {
       if zone.kind == .control,
-        try owesDoors(of: access, after: opening)
+        try owesHandoffs(of: access, after: opening)
       {
-        // Whoever was away knows earlier keys only, also where a relay lost its doors. The oldest
-        // first, as they are the first to make room for others.
-        for old in access.keys.dropFirst().prefix(RelayMailboxes.maximumDoors).reversed() {
-          Probe.doorRefilled.hit()
+        // Whoever was away knows earlier keys only, also where a relay lost its handoffs. The
+        // oldest first, as they are the first to make room for others.
+        for old in access.keys.dropFirst().prefix(RelayMailboxes.maximumHandoffs).reversed() {
+          Probe.handoffRefilled.hit()
           areFilled = try await fill(behind: old, newest, control) && areFilled
         }
         try relay.attend(access.mailbox, log: opening.opened.head.generation)
@@ -118,8 +118,8 @@ extension RelayMailboxes {
       }
       if !replaced.isEmpty, !Mutant.neverTurnsKeys.isActive {
         if zone.kind == .control {
-          // Several keys may have followed since: the segments at each door are under its key, and
-          // bring the next one. The removal of whoever was away may be behind any of them.
+          // Several keys may have followed since: the segments in each handoff are under its key,
+          // and bring the next one. The removal of whoever was away may be behind any of them.
           for old in replaced.reversed() {
             areFilled = try await fill(behind: old, newest, control) && areFilled
           }
@@ -136,11 +136,12 @@ extension RelayMailboxes {
     } catch let error as TransportError
       where [.relayFault, .relayRefused, .relayFull].contains(error.code)
     {
-      // Somebody else was first, or the relay has no room for the door: the next round looks again.
+      // Somebody else was first, or the relay has no room for the handoff: the next round looks
+      // again.
       Probe.renewalLost.hit()
       return isRenewed || replaced.isEmpty || error.code != .relayFull ? .done : .oldKeysStay
     }
-    return areFilled ? .done : .doorShut
+    return areFilled ? .done : .handoffShut
   }
 
   /// Whether the key that this device would set is not one that others have replaced.
@@ -161,16 +162,17 @@ extension RelayMailboxes {
     return !control.isEpochOver && !epochs.contains { $0.depth > reached }
   }
 
-  /// Whether the doors of a mailbox are to be filled: its log is not the one whose doors this
+  /// Whether the handoffs of a mailbox are to be filled: its log is not the one whose handoffs this
   /// device has seen to, or somebody else has set a key that is not known here.
   ///
-  /// It made the mailbox itself, maybe in a session that broke off before the doors were filled; or
-  /// the relay lost something, and whoever noticed first may have got no further. Where a manager
-  /// puts another's key right, the doors lead to that one, from whichever key others have.
-  private func owesDoors(
+  /// It made the mailbox itself, maybe in a session that broke off before the handoffs were filled;
+  /// or the relay lost something, and whoever noticed first may have got no further. Where a
+  /// manager puts another's key right, the handoffs lead to that one, from whichever key others
+  /// have.
+  private func owesHandoffs(
     of access: MailboxAccess, after opening: RelayOpening
   ) throws -> Bool {
-    if Mutant.fillsDoorsAtOnceOrNever.isActive { return opening.isCreated }
+    if Mutant.fillsHandoffsAtOnceOrNever.isActive { return opening.isCreated }
     if opening.key == .own, !opening.wantsNewest { return true }
     let attended = try relay.attendedLog(of: access.mailbox)
     return attended != opening.opened.head.generation
@@ -183,8 +185,8 @@ extension RelayMailboxes {
     case .access(0): return []
     case .access(let place):
       let last = min(place, keys.count - 1)
-      if Mutant.skipsDoorsBetween.isActive { return [keys[last]] }
-      return last > 0 ? Array(keys[1...last].suffix(maximumDoors)) : Array(keys.prefix(1))
+      if Mutant.skipsHandoffsBetween.isActive { return [keys[last]] }
+      return last > 0 ? Array(keys[1...last].suffix(maximumHandoffs)) : Array(keys.prefix(1))
     // Whoever set a key that no member has is put right; once, however long the session lasts.
     case .own:
       if opening.wantsNewest { return [] }
@@ -193,13 +195,13 @@ extension RelayMailboxes {
     }
   }
 
-  /// Leaves what leads to the newest key also at the doors of those of whom somebody had not heard
-  /// who made a key: where that one changed the access key, the door behind the key that they have
-  /// holds nothing for them.
+  /// Leaves what leads to the newest key also in the handoffs of those of whom somebody had not
+  /// heard who made a key: where that one changed the access key, the handoff behind the key that
+  /// they have holds nothing for them.
   ///
   /// Once for each of them and each such key, and again with every change of the access key: a
   /// relay that was set back to an old copy has lost what was left there.
-  /// - Returns: whether all doors that this took could be filled.
+  /// - Returns: whether all handoffs that this took could be filled.
   private func leadOn(
     to newest: MailboxKey, of keys: [MailboxKey], under control: ZoneState, isRenewed: Bool
   ) async throws -> Bool {
@@ -207,41 +209,41 @@ extension RelayMailboxes {
     let found = try engine.passedBy(in: control.group, latest: MailboxAccess.maximumKeys).filter {
       $0.behind != newest.id
     }
-    .map { (door: $0.behind, mark: segmentDigest($0.bytes)) }
+    .map { (handoff: $0.behind, mark: segmentDigest($0.bytes)) }
     guard !found.isEmpty else { return true }
     let mailbox = relay.directory.zones[control.tag]?.mailbox ?? control.tag
     let known = isRenewed ? [] : try relay.marks(of: mailbox)
-    let owed = Set(found.filter { !known.contains($0.mark) }.map(\.door))
-    let doors = keys.filter { owed.contains($0.id) }.prefix(RelayMailboxes.maximumDoors)
-    guard !doors.isEmpty else { return true }
+    let owed = Set(found.filter { !known.contains($0.mark) }.map(\.handoff))
+    let handoffs = keys.filter { owed.contains($0.id) }.prefix(RelayMailboxes.maximumHandoffs)
+    guard !handoffs.isEmpty else { return true }
     var areFilled = true
-    for old in doors {
+    for old in handoffs {
       Probe.passedByLed.hit()
       areFilled = try await fill(behind: old, newest, control) && areFilled
     }
-    let filled = Set(doors.map(\.id))
+    let filled = Set(handoffs.map(\.id))
     try relay.mark(
       mailbox,
-      with: found.filter { known.contains($0.mark) || filled.contains($0.door) }.map(\.mark))
+      with: found.filter { known.contains($0.mark) || filled.contains($0.handoff) }.map(\.mark))
     return areFilled
   }
 
-  /// Leaves at the door behind a key what leads those who stay to the newest one.
+  /// Leaves in the handoff behind a key what leads those who stay to the newest one.
   ///
-  /// - Returns: false where somebody who has the key has spoilt the door: has set another key for
-  ///   it, or filled it.
+  /// - Returns: false where somebody who has the key has spoilt the handoff: has set another key
+  ///   for it, or filled it.
   func fill(
     behind old: MailboxKey, _ newest: MailboxKey, _ control: ZoneState
   ) async throws -> Bool {
-    if Mutant.leavesDoorsEmpty.isActive { return true }
+    if Mutant.leavesHandoffsEmpty.isActive { return true }
     let mailbox = relay.directory.zones[control.tag]?.mailbox ?? control.tag
-    let door = MailboxAccess.door(of: mailbox, behind: old, mayCreate: true)
+    let handoff = MailboxAccess.handoff(of: mailbox, behind: old, mayCreate: true)
     var directory = RelayDirectory()
-    directory.zones[control.tag] = door
+    directory.zones[control.tag] = handoff
     let view = relay.view(directory)
     let told = try engine.controlSegments(
       of: control.group, sealedUnder: old.id, atMostBytes: RelayMailboxes.maximumNoticeBytes)
-    let grants = try engine.doorRecipients(of: control.group).map { recipient in
+    let grants = try engine.handoffRecipients(of: control.group).map { recipient in
       (
         name: RelayName.grant(to: recipient.id, behind: old),
         bytes: try newest.root.seal(
@@ -249,31 +251,31 @@ extension RelayMailboxes {
       )
     }
     do {
-      try await putRight(door, over: view)
+      try await putRight(handoff, over: view)
       do {
         try await view.publish(told)
-        try await view.give(grants, in: door)
+        try await view.give(grants, in: handoff)
       } catch let error as TransportError where error.code == .relayMailboxFull {
         // Somebody who managed it has filled it: it begins anew, as its manager may let it.
-        try await view.reset(door)
+        try await view.reset(handoff)
         try await view.publish(told)
-        try await view.give(grants, in: door)
+        try await view.give(grants, in: handoff)
       }
     } catch let error as TransportError
       where [.relayRefused, .relayMailboxFull].contains(error.code)
     {
-      Probe.doorSpoilt.hit()
+      Probe.handoffSpoilt.hit()
       return false
     }
     return true
   }
 
-  /// Sets the key for which a door is made where somebody who managed the mailbox has set another,
-  /// by which nobody finds the way; what lies there is of no use then.
-  private func putRight(_ door: MailboxAccess, over view: RelayTransport) async throws {
-    let opening = try await view.open(door)
+  /// Sets the key for which a handoff is made where somebody who managed the mailbox has set
+  /// another, by which nobody finds the way; what lies there is of no use then.
+  private func putRight(_ handoff: MailboxAccess, over view: RelayTransport) async throws {
+    let opening = try await view.open(handoff)
     guard opening.key == .own, !opening.wantsNewest else { return }
-    _ = try await view.ask(door.mailbox, .rotate)
-    try await view.reset(door)
+    _ = try await view.ask(handoff.mailbox, .rotate)
+    try await view.reset(handoff)
   }
 }

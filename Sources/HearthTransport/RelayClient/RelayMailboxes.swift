@@ -79,12 +79,12 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
     }.map(\.tag)
   }
 
-  // MARK: Keys from doors
+  // MARK: Keys from handoffs
 
   /// Returns the name of the fact that holds the keys that were handed to this device.
   package static func grantsFact(_ group: GroupID) -> String { "relay.granted.\(group.hex)" }
 
-  /// The keys that were handed to this device at doors.
+  /// The keys that were handed to this device in handoffs.
   private func grantedKeys(of group: GroupID) throws -> [MailboxKey] {
     let engine = try engine
     guard let bytes = try engine.store.fact(RelayMailboxes.grantsFact(group)) else { return [] }
@@ -139,14 +139,14 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
   /// manages the present one who may, those ahead are looked at, which an owner or admin may have
   /// made in its place.
   ///
-  /// - Parameter recipients: as whom this node finds what was left for it at doors.
+  /// - Parameter recipients: as whom this node finds what was left for it in handoffs.
   package func admit(
     to group: GroupID, as recipients: [(id: Identifier, pair: BoxKeyPair)],
     anchorFile: any AnchorFile, nowMilliseconds: UInt64
   ) async throws {
     func enter(_ number: UInt64, mayCreate: Bool) async throws -> Standing {
-      try await self.enter(group, number, mayCreate: mayCreate) { door in
-        try await visit(door, group, recipients, anchorFile, nowMilliseconds)
+      try await self.enter(group, number, mayCreate: mayCreate) { handoff in
+        try await visit(handoff, group, recipients, anchorFile, nowMilliseconds)
       }
     }
     var moves = try relay.moves(of: group)
@@ -226,9 +226,9 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
     }
   }
 
-  /// Opens the mailbox of a group that has a number, through doors where that is needed.
+  /// Opens the mailbox of a group that has a number, through handoffs where that is needed.
   ///
-  /// - Parameter visit: goes to a door and takes what lies there.
+  /// - Parameter visit: opens a handoff and takes what lies in it.
   private func enter(
     _ group: GroupID, _ number: UInt64, mayCreate: Bool, visit: (MailboxAccess) async throws -> Void
   ) async throws -> Standing {
@@ -244,28 +244,28 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
       guard let access = relay.directory.zones[control.tag] else { return .shut }
       do {
         let opening = try await relay.open(zoneTag: control.tag)
-        // Who finds its way in for the first time owes nobody a door.
+        // Who finds its way in for the first time owes nobody a handoff.
         if isComing { try relay.attend(access.mailbox, log: opening.opened.head.generation) }
         return try await standing(of: access, opening, group)
       } catch let error as TransportError where error.code == .relayRefused {
         let key = access.keys.first { !visited.contains($0.id) }
         guard let key else { return .shut }
         visited.insert(key.id)
-        try await visit(.door(of: access.mailbox, behind: key, mayCreate: false))
+        try await visit(.handoff(of: access.mailbox, behind: key, mayCreate: false))
       }
     }
   }
 
-  /// Takes what lies at a door: the group's news of then, and the next key.
+  /// Takes what lies in a handoff: the group's news of then, and the next key.
   private func visit(
-    _ door: MailboxAccess, _ group: GroupID,
+    _ handoff: MailboxAccess, _ group: GroupID,
     _ recipients: [(id: Identifier, pair: BoxKeyPair)], _ anchorFile: any AnchorFile,
     _ nowMilliseconds: UInt64
   ) async throws {
-    guard let key = door.keys.first else { return }
+    guard let key = handoff.keys.first else { return }
     let control = try engine.controlZone(of: group)
     var directory = RelayDirectory()
-    directory.zones[control.tag] = door
+    directory.zones[control.tag] = handoff
     let view = relay.view(directory)
     do {
       var exchange = Exchange(
@@ -273,10 +273,10 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
         nowMilliseconds: nowMilliseconds)
       try await exchange.pull(control.id)
       for (id, pair) in recipients {
-        guard let sealed = try await view.grant(.grant(to: id, behind: key), in: door),
+        guard let sealed = try await view.grant(.grant(to: id, behind: key), in: handoff),
           let (root, epoch) = try? RelayAccessRoot.open(sealed, with: pair)
         else { continue }
-        Probe.doorPassed.hit()
+        Probe.handoffPassed.hit()
         try keep(granted: MailboxKey(id: epoch, root: root), of: group)
       }
     } catch let error as TransportError where error.code == .relayRefused {

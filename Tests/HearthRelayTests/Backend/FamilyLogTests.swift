@@ -81,7 +81,7 @@ struct FamilyLogTests {
     // key that is not the parent's.
     #expect(try shelf.log.write([make(1, .place)])[0] == refused)
     #expect(try shelf.log.write([make(3, .place, of: name(99))])[0] == refused)
-    #expect(try shelf.log.write([make(3, .door, of: name(1))])[0] == refused)
+    #expect(try shelf.log.write([make(3, .handoff, of: name(1))])[0] == refused)
     #expect(try shelf.log.write([make(3, .place, by: stranger)])[0] == refused)
     #expect(try shelf.log.write([make(3, .place, by: .manager([9]))])[0] == refused)
     #expect(try shelf.log.write([make(3, .place, by: .reader)])[0] == refused)
@@ -98,8 +98,8 @@ struct FamilyLogTests {
     let key = [UInt8](repeating: 9, count: 32)
     // In one batch: what was asked before is done, what was asked after is not.
     let results = try shelf.log.write([
-      make(1, .door), LogShelf.write(.rotate(generation: 1, accessKey: key)), make(2, .door),
-      make(3, .door, by: .access(generation: 2)),
+      make(1, .handoff), LogShelf.write(.rotate(generation: 1, accessKey: key)), make(2, .handoff),
+      make(3, .handoff, by: .access(generation: 2)),
     ])
     #expect(isMade(results[0]) && results[1] == .rotated(generation: 2))
     #expect(results[2] == .refused(.forbidden) && isMade(results[3]))
@@ -107,22 +107,22 @@ struct FamilyLogTests {
   }
 
   @Test(
-    "one door more than may be takes the place of the oldest, with what lies there",
+    "one handoff more than may be takes the place of the oldest, with what lies there",
     arguments: LogKind.allCases)
-  func doors(_ kind: LogKind) throws {
+  func handoffs(_ kind: LogKind) throws {
     let shelf = try shelf(kind)
-    let most = UInt64(RelayLimits.maximumDoors)
+    let most = UInt64(RelayLimits.maximumHandoffs)
     for number in 1...most {
-      let results = try shelf.log.write([make(number, .door), put(number)])
+      let results = try shelf.log.write([make(number, .handoff), put(number)])
       #expect(isMade(results[0]))
     }
-    for number in 1...most { #expect(try find(shelf, name(number)) != nil, "door \(number)") }
-    #expect(isMade(try shelf.log.write([make(most + 1, .door)]).first))
+    for number in 1...most { #expect(try find(shelf, name(number)) != nil, "handoff \(number)") }
+    #expect(isMade(try shelf.log.write([make(most + 1, .handoff)]).first))
     #expect(try find(shelf, name(1)) == nil)
     for number in 2...(most + 1) { #expect(try find(shelf, name(number)) != nil, "\(number)") }
     // What was dropped can be made again, in the batch that drops it too, and is empty then.
     let results = try shelf.log.write([
-      put(2, [7], named: [2]), make(1, .door), put(2), make(2, .door), put(1),
+      put(2, [7], named: [2]), make(1, .handoff), put(2), make(2, .handoff), put(1),
     ])
     #expect(isMade(results[1]) && results[2] == .refused(.forbidden) && isMade(results[3]))
     #expect(try find(shelf, name(2))?.head.position == 0)
@@ -144,7 +144,7 @@ struct FamilyLogTests {
       #expect(isMade(try shelf.log.write([make(number, .place), put(number)]).first))
     }
     #expect(try shelf.log.write([make(most + 1, .place)])[0] == .refused(.children))
-    #expect(isMade(try shelf.log.write([make(900, .door)]).first))
+    #expect(isMade(try shelf.log.write([make(900, .handoff)]).first))
     // Where there is a right to register, that is used, and the mailbox stands alone.
     #expect(isMade(try shelf.log.write([make(most + 1, .place, right: .open)]).first))
     #expect(try find(shelf, name(most + 1))?.parent == nil)
@@ -337,7 +337,7 @@ struct FamilyLogTests {
     _ = try shelf.write(.put([RelayPut(name: [1], blob: [1])]))
     #expect(try log.remove(name(1)) == 1)
     #expect(try find(shelf, name(1)) == nil && shelf.found() != nil)
-    #expect(try log.remove(LogShelf.mailbox) == RelayLimits.maximumDoors + 2)
+    #expect(try log.remove(LogShelf.mailbox) == RelayLimits.maximumHandoffs + 2)
     #expect(try log.statistics().map(\.name) == [name(50)])
     #expect(try log.verify() == [])
     #expect(throws: RelayError(.notFound, "")) { try log.remove(LogShelf.mailbox) }
@@ -347,12 +347,12 @@ struct FamilyLogTests {
     #expect(try shelf.found()?.head.position == 0)
   }
 
-  /// A log with a parent that has doors and places, and one that has none.
+  /// A log with a parent that has handoffs and places, and one that has none.
   private func family(_ kind: LogKind) throws -> (LogShelf, any RelayOperatorLog) {
     let shelf = try shelf(kind)
-    for number in 1...UInt64(RelayLimits.maximumDoors) {
+    for number in 1...UInt64(RelayLimits.maximumHandoffs) {
       // Names that fall, so that their order is not that of their making.
-      _ = try shelf.log.write([make(1_000 - number, .door), put(1_000 - number)])
+      _ = try shelf.log.write([make(1_000 - number, .handoff), put(1_000 - number)])
     }
     _ = try shelf.log.write([make(1, .place), put(1), make(2, .place)])
     _ = try shelf.log.write([LogShelf.write(LogShelf.creation, nil, mailbox: name(50)), put(50)])
@@ -365,8 +365,8 @@ struct FamilyLogTests {
   func garbage(_ kind: LogKind) throws {
     let (shelf, log) = try family(kind)
     #expect(try log.collectGarbage(before: 20_000) == 0)
-    // The parent, its doors, a place with a blob and one without.
-    #expect(try log.collectGarbage(before: 20_001) == RelayLimits.maximumDoors + 3)
+    // The parent, its handoffs, a place with a blob and one without.
+    #expect(try log.collectGarbage(before: 20_001) == RelayLimits.maximumHandoffs + 3)
     #expect(try log.statistics().map(\.name) == [name(50)])
     #expect(try log.verify() == [])
     if let file = log as? SQLiteRelayLog {
@@ -384,13 +384,13 @@ struct FamilyLogTests {
   }
 
   @Test(
-    "statistics and a copy say what belongs to what, and which door is the oldest",
+    "statistics and a copy say what belongs to what, and which handoff is the oldest",
     arguments: LogKind.durable)
   func copying(_ kind: LogKind) throws {
     let (shelf, log) = try family(kind)
     let parents = Dictionary(
       uniqueKeysWithValues: try log.statistics().map { ($0.name, $0.parent) })
-    #expect(parents[name(999)] == RelayParent(LogShelf.mailbox, .door))
+    #expect(parents[name(999)] == RelayParent(LogShelf.mailbox, .handoff))
     #expect(parents[name(1)] == RelayParent(LogShelf.mailbox, .place))
     #expect(parents[name(50)] == .some(nil) && parents[LogShelf.mailbox] == .some(nil))
     let folder = try TestFolder()
@@ -402,7 +402,7 @@ struct FamilyLogTests {
         mailbox: name(number), authority: nil, question: .find(chainAt: nil))
       #expect(try copy.read(question) == shelf.log.read(question))
     }
-    #expect(isMade(try copy.write([make(3, .door)]).first))
+    #expect(isMade(try copy.write([make(3, .handoff)]).first))
     let names = Set(try copy.statistics().map(\.name))
     #expect(!names.contains(name(999)) && names.contains(name(998)))
   }

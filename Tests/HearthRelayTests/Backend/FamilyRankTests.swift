@@ -94,12 +94,12 @@ struct FamilyRankTests {
   }
 
   @Test(
-    "whoever is struck off manages nothing any more that it made, doors among it",
+    "whoever is struck off manages nothing any more that it made, handoffs among it",
     arguments: LogKind.allCases)
   func struckMaker(_ kind: LogKind) throws {
     let shelf = try shelf(kind)
     #expect(try shelf.write(.setRank(second, .manager)) == .done)
-    let children: [RelayParent.Child] = [.door, .place]
+    let children: [RelayParent.Child] = [.handoff, .place]
     for (number, child) in zip(UInt64(1)..., children) {
       guard case .created(let made) = try shelf.log.write([make(number, child, by: second)])[0]
       else {
@@ -122,7 +122,7 @@ struct FamilyRankTests {
       let results = try shelf.log.write(
         actions.map { LogShelf.write($0, .manager(second), mailbox: name(number)) })
       #expect(results.allSatisfy { $0 == .refused(.accessChanged) }, "\(child): \(results)")
-      // With the access key it is a guest, who may not fill a door.
+      // With the access key it is a guest, who may not fill a handoff.
       let put = LogShelf.write(
         actions[3], .access(generation: 2), author: second, mailbox: name(number))
       let isStored = stores(try shelf.log.write([put]).first)

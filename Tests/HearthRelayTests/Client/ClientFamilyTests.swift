@@ -103,17 +103,17 @@ struct ClientFamilyTests {
     let both = try world.client(0x32)
     let second = try ClientWorld.access([2], mailbox: Identifier(high: 9, low: 9))
     both.session.know(second, cursor: nil, now: world.now)
-    var door = try child(6, parents: [second.mailbox])
-    door = MailboxAccess(
-      mailbox: Identifier(high: 9, low: 8), keys: door.keys, mayCreate: true, child: .door,
+    var handoff = try child(6, parents: [second.mailbox])
+    handoff = MailboxAccess(
+      mailbox: Identifier(high: 9, low: 8), keys: handoff.keys, mayCreate: true, child: .handoff,
       parents: [second.mailbox])
-    both.session.know(door, cursor: nil, now: world.now)
+    both.session.know(handoff, cursor: nil, now: world.now)
     let tickets = [
-      world.begin(both, second.mailbox, .open), world.begin(both, door.mailbox, .open),
+      world.begin(both, second.mailbox, .open), world.begin(both, handoff.mailbox, .open),
     ]
     world.run(upTo: 60_000) { tickets.allSatisfy { both.results[$0] != nil } }
     #expect(tickets.allSatisfy { both.results[$0].flatMap(opening)?.isCreated == true })
-    #expect(try found(world, door.mailbox)?.parent == RelayParent(second.mailbox, .door))
+    #expect(try found(world, handoff.mailbox)?.parent == RelayParent(second.mailbox, .handoff))
   }
 
   @Test("a mailbox that made room for others while it was open is refused once, then made anew")
@@ -125,9 +125,9 @@ struct ClientFamilyTests {
     func handoff(_ number: UInt64) throws -> MailboxAccess {
       MailboxAccess(
         mailbox: Identifier(high: 8, low: number), keys: [try ClientWorld.key(5)],
-        mayCreate: true, child: .door, parents: [parent])
+        mayCreate: true, child: .handoff, parents: [parent])
     }
-    for number in 0...UInt64(RelayLimits.maximumDoors) {
+    for number in 0...UInt64(RelayLimits.maximumHandoffs) {
       let opened = world.ask(client, try handoff(number), .open)
       #expect(opening(opened)?.isCreated == true, "handoff \(number)")
     }
@@ -136,7 +136,7 @@ struct ClientFamilyTests {
     #expect(
       failure(world.ask(client, first, .fetch([[1]]))) == .fault(RelayFault(.refused, "")))
     #expect(opening(world.ask(client, first, .open))?.isCreated == true)
-    #expect(try found(world, first.mailbox)?.parent == RelayParent(parent, .door))
+    #expect(try found(world, first.mailbox)?.parent == RelayParent(parent, .handoff))
   }
 
   @Test("a mailbox that was closed is opened again for the next question")

@@ -285,16 +285,16 @@ struct CoreAccessTests {
       return
     }
     #expect(Set(report.seats.map(\.rank)) == [.manager, .author])
-    // What belongs to the mailbox is managed by who manages it, and doors are laid by nobody else.
-    let parent = RelayParent(mailbox, .door)
-    let door = Identifier(high: 8, low: 8)
+    // What belongs to the mailbox is managed by who manages it, and nobody else lays handoffs.
+    let parent = RelayParent(mailbox, .handoff)
+    let handoff = Identifier(high: 8, low: 8)
     #expect(
-      try world.create(member, on: 1, door, access: access, manager: stranger, parent: parent)
+      try world.create(member, on: 1, handoff, access: access, manager: stranger, parent: parent)
         .faultCode == .notAllowed)
     #expect(
-      try world.create(admin, on: 1, door, access: access, manager: manager, parent: parent)
+      try world.create(admin, on: 1, handoff, access: access, manager: manager, parent: parent)
         .opened?.rank == .manager)
-    #expect(try world.open(member, on: 2, door, with: access, author: stranger).opened != nil)
+    #expect(try world.open(member, on: 2, handoff, with: access, author: stranger).opened != nil)
     let put = RelayRequest.put(channel: 2, items: [RelayPut(name: [1], blob: [1])])
     #expect(world.ask(member, put).faultCode == .notAllowed)
     #expect(world.ask(member, .remove(channel: 2, names: [[1]])).faultCode == .notAllowed)

@@ -111,14 +111,14 @@ struct CoreFamilyTests {
       .create(
         try CoreWorld.creation(
           9, name(1), access: stranger, manager: stranger, nonce,
-          parent: RelayParent(mailbox, .door))))
+          parent: RelayParent(mailbox, .handoff))))
     world.release()
     #expect(world.answer(member, number) == .rotated(generation: 2))
     #expect(world.answer(removed, late).faultCode == .refused)
-    #expect(try child(world, removed, 1, .door).faultCode == .refused)
+    #expect(try child(world, removed, 1, .handoff).faultCode == .refused)
     #expect(try world.open(removed, on: 3, mailbox, with: access).faultCode == .refused)
     // Who changed the key goes on.
-    #expect(try child(world, member, 1, .door).opened != nil)
+    #expect(try child(world, member, 1, .handoff).opened != nil)
   }
 
   @Test("a reader of a catalogue makes nothing by it, and a catalogue belongs to nothing")
@@ -140,16 +140,16 @@ struct CoreFamilyTests {
     #expect(try child(world, reader, 1, of: catalogue).faultCode == .refused)
   }
 
-  @Test("limits are told: doors make room, meeting places have a fault of their own")
+  @Test("limits are told: handoffs make room, meeting places have a fault of their own")
   func limits() throws {
     // By token, and it is used up: nothing but the parent gives a right.
     let world = try made(.token)
     let id = world.connect()
     #expect(try world.open(id, mailbox, with: access, author: manager).opened != nil)
-    let doors = UInt64(RelayLimits.maximumDoors)
-    for number in 1...(doors + 1) {
+    let handoffs = UInt64(RelayLimits.maximumHandoffs)
+    for number in 1...(handoffs + 1) {
       world.now += 60_000
-      #expect(try child(world, id, number, .door).opened != nil, "door \(number)")
+      #expect(try child(world, id, number, .handoff).opened != nil, "handoff \(number)")
     }
     #expect(try world.open(id, on: 4, name(1), with: stranger).faultCode == .refused)
     #expect(try world.open(id, on: 4, name(2), with: stranger).opened != nil)

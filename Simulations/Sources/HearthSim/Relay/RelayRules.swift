@@ -66,14 +66,14 @@ struct RelayRules {
       chain: RelayChain.start(mailbox: mailbox, generation: generation))
   }
 
-  /// One door more than may be takes the place of the oldest: that one is owed no more.
+  /// One handoff more than may be takes the place of the oldest: that one is owed no more.
   private mutating func makeRoom(for name: Identifier, of parent: RelayParent) {
     children[parent, default: []].removeAll { $0 == name }
     children[parent, default: []].append(name)
-    guard parent.child == .door, let doors = children[parent],
-      doors.count > RelayLimits.maximumDoors
+    guard parent.child == .handoff, let handoffs = children[parent],
+      handoffs.count > RelayLimits.maximumHandoffs
     else { return }
-    promises[doors[0]] = nil
+    promises[handoffs[0]] = nil
     children[parent]?.removeFirst()
   }
 

@@ -30,7 +30,7 @@ extension World {
     guard let file = SimRelay.file(item.name, in: mailbox) else {
       return trace.note(
         "publish", at: now, device: index, mailbox.low,
-        "leaves a key at the door \(mailbox.hex.prefix(4))")
+        "leaves a key in the handoff \(mailbox.hex.prefix(4))")
     }
     checker.published(file, item.blob, by: devices[index], in: self)
     trace.note(

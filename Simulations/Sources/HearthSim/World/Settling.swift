@@ -252,7 +252,7 @@ struct Settling {
   }
 
   /// Whether the relay that lost everything was filled again by somebody who is away, under keys
-  /// that nobody has who is here, nor anybody who could leave them at a door.
+  /// that nobody has who is here, nor anybody who could leave them in a handoff.
   private func areShutOut(_ devices: [SimDevice]) throws -> Bool {
     let hasLost = world.plan.steps.contains {
       $0.device == "relay" && ["wipe", "rollback"].contains($0.verb)

@@ -5,13 +5,13 @@ import Testing
 @testable import HearthMembership
 @testable import HearthSync
 
-@Suite("Doors of relays")
-struct DoorTests {
-  @Test("A door holds a key for the device that fills it too: a backup of it may come that way")
+@Suite("Rekey handoffs at relays")
+struct HandoffTests {
+  @Test("A handoff holds a key for the device that fills it too: a backup of it may come that way")
   func ownKey() throws {
     let family = try EngineFamily(2)
     for engine in family.members {
-      let recipients = try engine.doorRecipients(of: family.group).map(\.id)
+      let recipients = try engine.handoffRecipients(of: family.group).map(\.id)
       #expect(family.members.allSatisfy { recipients.contains($0.device) })
     }
   }
@@ -48,7 +48,7 @@ struct DoorTests {
     #expect(found == found.sorted())
     // Who had seen the key, or was seen by its maker, is not.
     #expect(!found.contains { $0.recipient == family.members[cleo].device })
-    // Whoever cannot find the door does nothing about it.
+    // Whoever cannot find the handoff does nothing about it.
     #expect(
       try family.members[cleo].passedBy(in: family.group, latest: 64).allSatisfy {
         $0.recipient != device

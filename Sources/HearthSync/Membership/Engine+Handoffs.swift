@@ -39,9 +39,9 @@ extension Engine {
   /// active devices, the automatic invitations, and people's recovery words.
   ///
   /// This device is included, because a later restored backup of it has only the keys of that time.
-  package func doorRecipients(of group: GroupID) throws -> [(id: Identifier, box: [UInt8])] {
+  package func handoffRecipients(of group: GroupID) throws -> [(id: Identifier, box: [UInt8])] {
     let membership = membership(of: group)
-    let staying = Mutant.doorsForEverybody.isActive ? membership.allDevices : membership.devices
+    let staying = Mutant.handoffsForEverybody.isActive ? membership.allDevices : membership.devices
     return staying.map { ($0.id, $0.card.boxKey) }
       + membership.openInvites.map { ($0.operation.invite, $0.operation.boxKey) }
       + membership.recoveryKeys().map { ($0.person, $0.keys.box) }
