@@ -15,7 +15,7 @@ package struct DeviceProgress: Equatable, Sendable {
   package let ahead: UInt64
 }
 
-/// Changes that a device has and no transport delivered to this node.
+/// Changes that a device claims to have seen and no transport delivered to this node.
 package struct WithheldChanges: Equatable, Sendable {
   /// The author of the changes.
   package let author: Author
@@ -23,8 +23,10 @@ package struct WithheldChanges: Equatable, Sendable {
   /// The person of the author's device.
   package let personName: String
   package let count: UInt64
-  /// A device that has them.
+  /// The device that claims to have seen them.
   package let witnessName: String
+  /// The person of that device.
+  package let witnessPersonName: String
 }
 
 extension Node {
@@ -59,7 +61,9 @@ extension Node {
   /// Returns the changes that others report and that are not here.
   ///
   /// Reports are in applied changes, in heartbeats, and in pending segments that depend on those
-  /// very changes. A pending segment is here and does not count as missing.
+  /// very changes. A pending segment is here and does not count as missing. What others report of
+  /// this device's live incarnation is nothing that a transport could deliver: see
+  /// `Engine.unwrittenClaims(in:)`.
   package func withheld(in group: GroupID) throws -> [WithheldChanges] {
     let membership = membership(of: group)
     let zones = engine.zones.filter { $0.group == group }
@@ -75,7 +79,7 @@ extension Node {
         }
       }
       for (zone, segments) in waiting {
-        for entry in claims[zone.id]?.entries ?? [] {
+        for entry in claims[zone.id]?.entries ?? [] where entry.author != engine.author {
           let count = Node.missing(
             of: entry.author, after: zone.frontier[entry.author], to: entry.sequence, segments)
           guard count > found[entry.author]?.count ?? 0 else { continue }
@@ -83,7 +87,8 @@ extension Node {
             author: entry.author,
             authorName: membership.device(entry.author.device)?.card.name ?? "an unknown device",
             personName: membership.person(of: entry.author.device)?.name ?? "nobody known",
-            count: count, witnessName: witness.card.name)
+            count: count, witnessName: witness.card.name,
+            witnessPersonName: membership.person(of: witness.id)?.name ?? "nobody known")
         }
       }
     }

@@ -21,8 +21,8 @@ package struct ZoneStatus: Sendable {
   package let newer: [DeviceID]
   /// The authors that published two histories.
   package let forks: [Author]
-  /// The changes that are held back because their authors cannot have seen what they cite, in
-  /// words.
+  /// The changes that are held back because their authors cannot have seen what they cite, and the
+  /// devices that claim to have seen what this device never wrote, in words.
   package let falseClaims: [String]
 }
 
@@ -98,6 +98,9 @@ extension Node {
             newer.insert(author.device)
           }
         }
+        let claims = try engine.falseClaims(in: zone.id).map { engine.words(for: $0, in: zone) }
+        let unwritten = try engine.unwrittenClaims(in: zone.group).filter { $0.zone == zone.id }
+          .map { engine.words(for: $0, in: zone) }
         return ZoneStatus(
           zone: zone, changes: zone.heads.reduce(0) { $0 + $1.sequence }, unsealed: unsealed,
           unsynced: Int(clamping: try engine.unsyncedCount(of: zone)),
@@ -105,7 +108,7 @@ extension Node {
           newer: newer.sorted(),
           forks: Set(zone.heads.filter { $0.forkedAt != nil }.map(\.author))
             .union(zone.forkEnds.keys).sorted(),
-          falseClaims: try engine.falseClaims(in: zone.id).map { engine.words(for: $0, in: zone) })
+          falseClaims: claims + unwritten)
       }
     }
   }

@@ -265,6 +265,34 @@ def erased_tag(home):
     erased(home, ["edit", "Dishes", "--tag", "urgent"], keeps, "--exclude", "urgent")
 
 
+@row("H5.never", "a member cites 50 changes that Ben never writes, and renames a chore over them")
+def never(home):
+    home.join("mal", "Mal")
+    home.everybody_knows(*VICTIMS, "mal")
+    stash, _, _ = home.prepare(
+        ("mal", "future", "--victim", "Ben", "--chore", "Dishes", "--ahead", "50"))
+    told = {victim: home.tells(victim) for victim in VICTIMS}
+    home.release(stash)
+    home.sync(*VICTIMS)
+    for victim in VICTIMS:
+        home.holds("Erased" not in home.tries(victim, "list"),
+                   "%s: what was claimed over nothing counts" % victim)
+    home.works(VICTIMS)
+    home.equal(VICTIMS)
+    # Ben's device knows what it wrote, and its words do not depend on what is on the way.
+    home.names("ben", told["ben"], "Mal", "phone-mal")
+    said = home.tells("ben")
+    home.holds(any("phone-mal" in line and "this device never wrote" in line for line in said),
+               "ben is not told that the claim is false")
+    home.holds(not any("lags or withholds" in line for line in said - told["ben"]),
+               "ben's transports are blamed for what he never wrote")
+    # Nobody else can know; the one who says so is named, and nobody is said to owe anything.
+    home.names("ann", told["ann"], "Mal", "phone-mal")
+    home.holds(any("phone-mal (Mal) says" in line and "or the claim is false" in line
+                   for line in home.tells("ann")), "ann is told of it as if it were true")
+    home.welcomes(VICTIMS)
+
+
 # H6, H7: places of authors.
 
 @row("H6", "a member's lives reach two replicas in another order, and there are too many for both")

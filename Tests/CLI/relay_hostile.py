@@ -366,7 +366,8 @@ WITHHELD = "lags or withholds"
 def names_the_withheld(family):
     """Cleo is told who is kept from her, how much of it, and who has it; Ben's name comes from the
     log of the household, Ada's word from her change that waits for it."""
-    told = "1 change of ben (Ben) that ada has seen is missing here: the relay lags or withholds it"
+    told = ("ada (Ada) says that it has seen 1 change of ben (Ben) that is not here: the relay lags "
+            "or withholds it, or the claim is false")
     for command in ("status", "log"):
         said = family.says("cleo", [command])
         check(said.count(told) == 1, "%s does not name who is withheld: %s" % (command, said))
@@ -374,7 +375,8 @@ def names_the_withheld(family):
         document = json.loads(family.says("cleo", [command, "--json"]))
         found = (document["households"][0]["standing"] if command == "status"
                  else document)["withheld"]
-        check(found == [{"device": "ben", "person": "Ben", "changes": 1, "witness": "ada"}],
+        check(found == [{"device": "ben", "person": "Ben", "changes": 1, "witness": "ada",
+                         "witnessPerson": "Ada"}],
               "%s --json: %s" % (command, found))
     # Nobody is said to be withheld to whom everything is given.
     for home in ("ada", "ben"):

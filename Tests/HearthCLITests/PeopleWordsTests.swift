@@ -43,6 +43,28 @@ struct PeopleWordsTests {
     #expect(closed.words.contains("Cleo reported that the invitation to Home was closed"))
   }
 
+  @Test("What somebody claims to have seen is told as a claim, and blames nobody for it")
+  func withheld() {
+    let many = StandingText.Document.Withheld(
+      device: "phone", person: "Ben", changes: 50, witness: "phone", witnessPerson: "Mal")
+    #expect(
+      StandingText.line(many, kinds: ["folder"])
+        == "phone (Mal) says that it has seen 50 changes of phone (Ben) that are not here: the "
+        + "folder lags or withholds them, or the claim is false")
+    #expect(
+      StandingText.remedy(many)
+        == "sync again, here and on both devices; if that does not help, check that all of you "
+        + "use the same folders and relays, and run `hearth doctor` on phone (Ben), which knows "
+        + "what it wrote")
+    let one = StandingText.Document.Withheld(
+      device: "Ben's phone", person: "Ben", changes: 1, witness: "Ada's phone",
+      witnessPerson: "Ada")
+    #expect(
+      StandingText.line(one, kinds: ["folder", "relay"])
+        == "Ada's phone says that it has seen 1 change of Ben's phone that is not here: a folder "
+        + "or relay lags or withholds it, or the claim is false")
+  }
+
   @Test("The way back names every transport whole, and a relay's address is to be written down")
   func waysBack() throws {
     let relay = "hearth-relay://192.0.2.7:7440/" + String(repeating: "0", count: 52)

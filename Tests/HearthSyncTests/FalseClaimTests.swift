@@ -149,6 +149,72 @@ struct FalseClaimTests {
     #expect(world.reports[anna]?.published == 0)
   }
 
+  @Test("Who claims to have seen what never comes is named on the device it is about, only there")
+  func never() throws {
+    var world = try NewcomerWorld()
+    let (zone, group) = (world.family.zone, world.family.group)
+    let victim = world.family.members[ben].author
+    let reached = try world.zone(ben).head(of: victim).sequence
+    var forge = try Forge(world.family.members[mallory], zone)
+    try forge.look(through: world.family.members[mallory])
+    let bytes = try forge.seal([lie(&forge, citing: [citing(victim, reached + 50)])])
+    for member in [anna, ben] {
+      let report = try world.family.members[member].receive(
+        [bytes], in: zone, nowMilliseconds: now)
+      #expect(report.applied == 0 && report.waiting == [.cause: 1])
+    }
+    try world.sync(all: [anna, ben])
+    let liar = world.family.members[mallory].device
+    #expect(
+      try world.family.members[ben].unwrittenClaims(in: group)
+        == [UnwrittenClaim(device: liar, zone: zone, count: 50)])
+    // Nobody else can know where Ben's log ends, and a claim that may be true is no evidence.
+    #expect(try world.family.members[anna].unwrittenClaims(in: group).isEmpty)
+    for member in [anna, ben] {
+      let told = world.family.members[member].store.notices.filter { $0.kind == .falseClaim }
+      #expect(told.map(\.device) == (member == ben ? [liar] : []))
+      #expect(try world.family.members[member].falseClaims(in: zone).isEmpty)
+    }
+    // The others go on, also Ben below what is claimed; he is told once.
+    try world.family.set(ben, 1, 77)
+    try world.family.set(anna, 3, 78)
+    try world.sync(all: [anna, ben])
+    #expect(try world.family.shown(anna, 1) == .int(77))
+    #expect(try world.family.shown(ben, 3) == .int(78))
+    #expect(try world.digest(anna) == world.digest(ben))
+    let told = world.family.members[ben].store.notices.filter { $0.kind == .falseClaim }
+    #expect(told.count == 1)
+    #expect(told.first?.text.contains("50 changes of this device that this device never") == true)
+    #expect(try world.family.members[ben].unwrittenClaims(in: group).map(\.count) == [49])
+    // Of an earlier incarnation there may be more than a restored device knows.
+    try world.family.members[ben].beginNewLife(reason: "restored", nowMilliseconds: now)
+    #expect(try world.family.members[ben].unwrittenClaims(in: group).isEmpty)
+  }
+
+  @Test("A heartbeat that claims too much is such a claim too, until its device is removed")
+  func neverInHeartbeat() throws {
+    var world = try NewcomerWorld()
+    let (zone, group) = (world.family.zone, world.family.group)
+    let victim = world.family.members[ben].author
+    let reached = try world.zone(ben).head(of: victim).sequence
+    let said = ControlOperation.ZoneFrontier(
+      zone: zone, frontier: Frontier([(victim, reached + 7)]))
+    try world.family.members[mallory].perform(
+      [.heartbeat([said])], in: group, nowMilliseconds: now)
+    try world.sync(all: [mallory, anna, ben])
+    let liar = world.family.members[mallory].device
+    #expect(
+      try world.family.members[ben].unwrittenClaims(in: group)
+        == [UnwrittenClaim(device: liar, zone: zone, count: 7)])
+    #expect(try world.family.members[anna].unwrittenClaims(in: group).isEmpty)
+    #expect(
+      world.family.members[ben].store.notices.filter { $0.kind == .falseClaim }.map(\.device)
+        == [liar])
+    try world.family.remove(mallory, by: anna)
+    try world.sync(all: [anna, ben])
+    #expect(try world.family.members[ben].unwrittenClaims(in: group).isEmpty)
+  }
+
   @Test("The log of who lied ends before the lie; rebuilding, opening and auditing agree")
   func rebuilding() throws {
     var family = try EngineFamily(4)

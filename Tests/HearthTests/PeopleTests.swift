@@ -394,6 +394,29 @@ struct PeopleTests {
     #expect(try await nodes[0].withheld(in: group).isEmpty)
   }
 
+  @Test("What somebody claims of a device that never wrote it is told there as a false claim")
+  func claimed() async throws {
+    let family = try Family()
+    let (nodes, zone, group) = try await household(["Anna", "Ben", "Carla"], in: family)
+    try await nodes[1].note(Note.id(1), [.assign(Note.title, .text("Ben's"))], in: zone)
+    try await Family.settle(nodes)
+    let ben = await nodes[1].device
+    try await nodes[2].claim(50, of: ben, in: zone)
+    try await Family.settle(nodes)
+    // Anna cannot know whether a folder lags or Carla's device lies; Ben's device can.
+    let found = try await nodes[0].withheld(in: group)
+    #expect(found.map(\.count) == [50])
+    #expect(found.first?.authorName == "Ben's phone" && found.first?.witnessName == "Carla's phone")
+    #expect(found.first?.witnessPersonName == "Carla")
+    #expect(try await nodes[1].withheld(in: group).isEmpty)
+    for (place, node) in nodes.enumerated() {
+      let told = try await node.notices().map(\.text).filter { $0.contains("never wrote") }
+      let claims = try await node.zoneStatuses().flatMap(\.falseClaims)
+      #expect(told.count == (place == 1 ? 1 : 0) && claims == told)
+      #expect(told.allSatisfy { $0.hasPrefix("Carla's phone claims to have seen 50 changes of") })
+    }
+  }
+
   @Test("Negative 6: a folder of last week takes nothing back, neither others' work nor one's own")
   func lastWeek() async throws {
     let family = try Family()
@@ -467,5 +490,15 @@ extension Node {
     _ = try engine.writeControl(
       [.removeMember(.init(person: person, cut: Cut(entries: [])))], group: group,
       nowMilliseconds: now())
+  }
+
+  /// Claims in a heartbeat to have seen more changes of a device than there are.
+  fileprivate func claim(_ number: UInt64, of other: DeviceID, in zone: ZoneID) throws {
+    let state = try engine.zone(zone)
+    let heads = state.heads.filter { $0.author.device == other }
+    let said = ControlOperation.ZoneFrontier(
+      zone: zone, frontier: Frontier(heads.map { ($0.author, $0.sequence + number) }))
+    _ = try engine.writeControl(
+      [.heartbeat([said])], group: state.group, nowMilliseconds: now())
   }
 }

@@ -105,7 +105,7 @@ struct DoctorCommand: AsyncParsableCommand {
             "claim", "\(CheckText.name(status.zone)): \(claim)",
             remedy:
               "find out what program runs there; an owner or admin can remove that person, or "
-              + "`hearth sync` again if that device was copied or restored"))
+              + "`hearth sync` again if that device or this one was copied or restored"))
       }
       for item in status.waiting where item.reason == .format {
         let names = status.newer.map { membership.device($0)?.card.name ?? ShortID.text($0) }
@@ -257,7 +257,7 @@ struct DoctorCommand: AsyncParsableCommand {
     return membership.devices.contains { $0.person == own }
   }
 
-  /// The changes that others have and no transport delivered to this device.
+  /// The changes that others claim to have seen and no transport delivered to this device.
   private func withheld(from node: Node) async throws -> [DoctorFinding] {
     let kinds = try await node.transports().map(\.kind)
     var findings: [DoctorFinding] = []
@@ -290,9 +290,7 @@ struct DoctorCommand: AsyncParsableCommand {
       }
       findings += try await StandingText.withheld(of: zone, on: node).map {
         DoctorFinding(
-          "withheld", StandingText.line($0, kinds: kinds),
-          remedy: "sync again, here and on the device of \($0.person); if they stay missing, "
-            + "check that all of you use the same folders and relays")
+          "withheld", StandingText.line($0, kinds: kinds), remedy: StandingText.remedy($0))
       }
     }
     return findings

@@ -19,6 +19,7 @@ enum StandingText {
       let person: String
       let changes: UInt64
       let witness: String
+      let witnessPerson: String
     }
     /// How this device's membership ended; absent while it belongs to the household.
     let ended: End?
@@ -51,7 +52,7 @@ enum StandingText {
     /// The changes of this device that no other device can have, if it no longer belongs to the
     /// household.
     let onlyHere: Int
-    /// Changes that another device reports and no transport delivered to this one.
+    /// Changes that another device claims to have seen and no transport delivered to this one.
     let withheld: [Withheld]
     /// Somebody who asks to join with a name that looks like those of others.
     struct LookAlike: Encodable {
@@ -245,13 +246,27 @@ enum StandingText {
 
   /// - Parameter kinds: the kinds of this node's transports.
   static func line(_ withheld: Document.Withheld, kinds: [String]) -> String {
-    let isOne = withheld.changes == 1
-    let person = Style.safe(withheld.person)
-    let device = Style.safe(withheld.device)
-    let owner = device.contains(person) ? device : "\(device) (\(person))"
-    let (them, be) = isOne ? ("it", "is") : ("them", "are")
-    return "\(Words.count(Int(clamping: withheld.changes), "change")) of \(owner) that "
-      + "\(Style.safe(withheld.witness)) has seen \(be) missing here: \(ways(kinds)) \(them)"
+    let (them, are) = withheld.changes == 1 ? ("it", "is") : ("them", "are")
+    let changes = Words.count(Int(clamping: withheld.changes), "change")
+    let witness = holder(withheld.witness, withheld.witnessPerson)
+    let author = holder(withheld.device, withheld.person)
+    return "\(witness) says that it has seen \(changes) of \(author) that \(are) not here: "
+      + "\(ways(kinds)) \(them), or the claim is false"
+  }
+
+  /// What to do about changes that somebody claims to have seen.
+  ///
+  /// It blames nobody: only the device that is said to have written them knows whether they exist.
+  static func remedy(_ withheld: Document.Withheld) -> String {
+    "sync again, here and on both devices; if that does not help, check that all of you use the "
+      + "same folders and relays, and run `hearth doctor` on "
+      + "\(holder(withheld.device, withheld.person)), which knows what it wrote"
+  }
+
+  /// A device with its person, unless its name says who that is.
+  private static func holder(_ device: String, _ person: String) -> String {
+    let (device, person) = (Style.safe(device), Style.safe(person))
+    return device.contains(person) ? device : "\(device) (\(person))"
   }
 
   /// The transports that may withhold changes, with the verb.
@@ -268,7 +283,8 @@ enum StandingText {
     guard await node.ending(in: zone.group) == nil else { return [] }
     return try await node.withheld(in: zone.group).map {
       Document.Withheld(
-        device: $0.authorName, person: $0.personName, changes: $0.count, witness: $0.witnessName)
+        device: $0.authorName, person: $0.personName, changes: $0.count, witness: $0.witnessName,
+        witnessPerson: $0.witnessPersonName)
     }
   }
 }

@@ -171,6 +171,8 @@ extension Engine {
       var closings: [ControlOperation] = []
       if isComplete {
         try turnAwayLate(in: group, nowMilliseconds: nowMilliseconds)
+        // Only now: own files on a transport would have shown that this device was put back.
+        try noteUnwrittenClaims(in: group, nowMilliseconds: nowMilliseconds)
         operations += try confirmed(in: group, nowMilliseconds: nowMilliseconds)
         closings = self.closings(in: group, role, nowMilliseconds: nowMilliseconds)
       }

@@ -207,7 +207,8 @@ extension Engine {
     }
   }
 
-  private func nameWithPerson(_ device: DeviceID, in zone: ZoneState) -> String {
+  /// A device's name with its person's, unless it contains that.
+  func nameWithPerson(_ device: DeviceID, in zone: ZoneState) -> String {
     let name = deviceName(device, in: zone)
     guard let person = membership(of: zone.group).person(of: device)?.name,
       !name.contains(person)
