@@ -4,10 +4,10 @@
     relay_members.py HEARTH HEARTH_RELAY [STORY ...] [--postgres] [--show]
 
 Each attacker has valid keys, taken from a node's home, and speaks the protocol by itself (wire.py).
-A revoked device that made the mailbox; the same while it is the only one that manages it; a child
-that takes away what others left, lays handoffs and changes keys; an admin that empties handoffs; a
-child that fills the mailbox. The others add and sync all the time, and each must get what the
-others added.
+A revoked device that made the mailbox; the same while it is the only one that manages it, also
+against somebody who is not listed yet; a child that takes away what others left, lays handoffs and
+changes keys; an admin that empties handoffs; a child that fills the mailbox. The others add and
+sync all the time, and each must get what the others added.
 """
 import os
 import shutil
@@ -272,6 +272,30 @@ def an_only_manager(household):
     print("H3: the only manager locks everybody out -> `transport repair` makes it anew, all follow")
 
 
+def a_changed_key(household):
+    """Who is on no list when the key is changed is told that, and not that it was removed."""
+    household.found()
+    household.says("cleo", ["init", "--person", "Cleo", "--device", "Cleo's phone"])
+    link = household.says("ada", ["invite", "--role", "member", "--at-once"]).strip().splitlines()[-1]
+    household.says("cleo", ["join", link], "joined Home")
+    # Nobody but Ada's device manages, and it has not synced since: Cleo's is not listed yet.
+    thief = household.attacker("ada")
+    with thief:
+        for channel, (mailbox, *_) in enumerate(household.mailboxes()):
+            check(thief.by_own_key(channel, mailbox).kind == wire.OPENED, "the maker is shut out")
+            check(thief.rotate(channel).kind == wire.ROTATED, "the manager cannot change the key")
+    done = household.run("cleo", "sync")
+    said = done.stdout + done.stderr
+    check(done.returncode != 0 and "the access key was changed" in said
+          and "ask an owner or admin of the household to sync" in said and "removed" not in said,
+          "cleo is told: %d %s" % (done.returncode, said))
+    household.says("cleo", ["doctor"], "the access key was changed", status=PARTIAL)
+    # The remedy is one: Ada's device sets the key that members have, and lists Cleo's.
+    household.sync("ada", "cleo")
+    household.goes_on("ada", "cleo")
+    print("H3: a device that is not listed yet finds a changed key -> told so, listed, goes on")
+
+
 def a_child_at_the_handoffs(household):
     """H8: a child takes nothing of others away, lays no handoffs and changes no keys."""
     household.grow("member")
@@ -379,7 +403,8 @@ def main():
     if "--postgres" in sys.argv:
         postgres.must_be_there("relay members on PostgreSQL")
         cluster = postgres.Cluster()
-    stories = [a_revoked_maker, an_only_manager, a_child_at_the_handoffs, an_admin_at_the_handoffs,
+    stories = [a_revoked_maker, an_only_manager, a_changed_key, a_child_at_the_handoffs,
+               an_admin_at_the_handoffs,
                a_child_that_fills]
     for story in [story for story in stories if story.__name__ in programs[2:] or not programs[2:]]:
         if cluster:

@@ -59,13 +59,18 @@ class Family(Nodes):
             "SELECT child, count(*) FROM mailboxes WHERE parent IS NOT NULL GROUP BY child"))
 
 
-def refused(family, home, remedy):
-    """What waits is not called nothing, the reason comes once, and the remedy is no restart."""
+def refused(family, home, reason, remedy):
+    """What waits is not called nothing, the reason comes once, and the remedy is no restart.
+
+    A device that never had a mailbox open was not removed, and no key of its was changed.
+    """
     said = family.run(home, "sync")
     check(said.returncode == PARTIAL and "refuses this device" in said.stdout
           and "nothing to publish" not in said.stdout, "a refused sync: " + said.stdout)
     check(said.stderr.count("does not admit this device") == 1 and remedy in said.stderr,
           "the reason of a refusal: " + said.stderr)
+    check(reason in said.stderr and "removed" not in said.stderr
+          and "access key" not in said.stderr, "the cause of a refusal: " + said.stderr)
     family.says(home, ["status"], "not synced yet")
     said = family.run(home, "doctor")
     check(said.returncode == PARTIAL and remedy in said.stdout
@@ -80,14 +85,16 @@ def founding(family):
     address = family.relay.address
     if family.policy == "token":
         family.says(ada, ["transport", "add", "relay", address], "relay")
-        refused(family, ada, "hearth transport add relay ADDRESS --token TOKEN")
+        refused(family, ada, "the relay's operator lets nobody make one without a token",
+                "hearth transport add relay ADDRESS --token TOKEN")
         made = family.relay.ask("token", "--uses", "2")
         check(made.returncode == 0, "token: " + made.stderr)
         family.says(
             ada, ["transport", "add", "relay", address, "--token", made.stdout.strip()], "relay")
     else:
         family.says(ada, ["transport", "add", "relay", address], "relay")
-        refused(family, ada, "hearth-relay token --allow")
+        refused(family, ada, "the relay's operator has not listed its key",
+                "hearth-relay token --allow")
         said = family.run(ada, "sync")
         line = [part for part in (said.stdout + said.stderr).split() if len(part) == 64]
         check(len(line) > 0, "the key to list is not told: " + said.stdout + said.stderr)
@@ -125,7 +132,10 @@ def removing(family):
     # Dan's node still has the old keys: it is told, and neither gets nor makes anything.
     mailboxes = family.rows("SELECT count(*), sum(head) FROM mailboxes")
     family.says(dan, ["add", "Late words"])
-    family.says(dan, ["sync"])
+    done = family.run(dan, "sync")
+    said = done.stdout + done.stderr
+    check(done.returncode == 0 and "access key" not in said and "operator" not in said,
+          "Dan, who was removed, is told of something else: " + said)
     family.says(dan, ["status"], "you were removed from Home by Ben")
     check("Secret plans" not in family.says(dan, ["list"]), "Dan reads on")
     check(family.rows("SELECT count(*), sum(head) FROM mailboxes") == mailboxes,

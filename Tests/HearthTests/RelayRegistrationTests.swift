@@ -48,6 +48,9 @@ struct RelayRegistrationTests {
     // The removed device finds the note in the handoff, and makes no mailbox.
     _ = try await nodes[3].sync()
     #expect(await nodes[3].ending(in: group)?.personName == "Ben")
+    // Its own log says why it is shut out, and no policy of the relay is blamed.
+    let refusal = try await nodes[3].refusal(of: zone, at: shelf.address)
+    #expect(refusal?.contains("it no longer belongs to the household") == true, "\(refusal ?? "")")
     try await Family.settle([nodes[0], nodes[1], nodes[2]])
     #expect(try await Family.digests([nodes[0], nodes[1], nodes[2]], zone).count == 1)
     withExtendedLifetime((shelf, family)) {}
@@ -125,6 +128,18 @@ extension Node {
   /// The mailbox of a group's control zone, which nobody has made anew.
   fileprivate func controlTag(of group: GroupID) throws -> Identifier {
     try engine.controlZone(of: group).tag
+  }
+
+  /// Why a relay does not let this node into a zone's mailbox, in words; nil if it does.
+  fileprivate func refusal(of zone: ZoneID, at address: String) async throws -> String? {
+    let relay = try relay(address)
+    let tag = try engine.zone(zone).tag
+    do {
+      _ = try await relay.list(zoneTag: tag)
+      return nil
+    } catch let error as TransportError where error.code == .relayRefused {
+      return "\(error)"
+    }
   }
 
   /// Makes the handoff behind the present key before it is needed, and locks others out of it.

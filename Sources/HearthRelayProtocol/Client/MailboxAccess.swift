@@ -32,6 +32,8 @@ package struct MailboxAccess: Sendable, Equatable {
   ///
   /// The device's own key may still open it.
   package var onlyOpens = false
+  /// Whether this device belonged to the mailbox's group and no longer does, by the control log.
+  package var isOver = false
   /// The role in which the mailbox is opened.
   package let role: Role
   /// The kind of child that a new mailbox is of its parent; nil for mailboxes without a parent.

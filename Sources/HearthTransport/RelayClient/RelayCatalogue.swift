@@ -92,7 +92,9 @@ package final class RelayCatalogue {
   private func ask(_ question: RelayQuestion) async throws -> RelayOutcome {
     do {
       return try await link.ask(access.mailbox, question)
-    } catch RelayFailure.refused {
+    } catch let failure as RelayFailure
+      where [.refused, .unregistered, .tokenUsedUp].contains(failure)
+    {
       throw TransportError(
         .relayRefused, place: place,
         message: access.role == .reader

@@ -61,9 +61,11 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
       MailboxKey(id: $0.id, root: try $0.relayAccessRoot())
     }
     keys += granted.filter { !keys.contains($0) }
-    return MailboxAccess(
+    var access = MailboxAccess(
       mailbox: zone.tag, keys: keys,
       mayCreate: engine.membership(of: zone.group).isActive(engine.device))
+    access.isOver = engine.isFormer(of: id)
+    return access
   }
 
   /// The control zones to whose mailboxes meeting places may belong: those of the households, then

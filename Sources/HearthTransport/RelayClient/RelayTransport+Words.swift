@@ -1,9 +1,16 @@
+import HearthCRDT
 import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
 extension RelayTransport {
-  func words(_ failure: RelayFailure) -> TransportError { RelayWords(place: place).words(failure) }
+  /// A failure in words, by what this device knows of its place at the mailbox.
+  func words(_ failure: RelayFailure, about mailbox: Identifier) -> TransportError {
+    let isOver = directory.zones.values.contains { $0.mailbox == mailbox && $0.isOver }
+    let isKnown = indices[mailbox]?.index.generation != nil
+    let tie: RelayWords.Tie = isOver ? .former : isKnown ? .known : .new
+    return RelayWords(place: place, tie: tie).words(failure)
+  }
 
   func refused() -> TransportError { RelayWords(place: place).refused() }
 
@@ -14,8 +21,19 @@ extension RelayTransport {
 
 /// A relay's failures in words for people.
 struct RelayWords {
+  /// What a device knows of its place at a mailbox, whatever the relay says.
+  enum Tie {
+    /// It belongs there no more, by the members' log.
+    case former
+    /// It has had the mailbox open before.
+    case known
+    /// It has never had the mailbox open.
+    case new
+  }
+
   /// Host and port.
   let place: String
+  var tie = Tie.new
 
   func words(_ failure: RelayFailure) -> TransportError {
     switch failure {
@@ -36,10 +54,7 @@ struct RelayWords {
         .relayCertificate, place: place,
         message: "this device does not trust the relay \(place): \(reason)",
         remedy: "check this device's clock and authorities, then tell the relay's operator")
-    case .refused, .unregistered: refused()
-    case .struckOff: struckOff()
-    case .unlisted(let key): unlisted(key)
-    case .tokenUsedUp: tokenUsedUp()
+    case .refused, .unregistered, .struckOff, .unlisted, .tokenUsedUp: notAdmitted(failure)
     case .protocolBroken(let reason):
       TransportError(
         .relayInconsistent, place: place,
@@ -76,44 +91,72 @@ struct RelayWords {
       code, place: place, message: "the relay \(place) refuses: \(fault.message)", remedy: remedy)
   }
 
-  func refused() -> TransportError {
-    TransportError(
+  func refused() -> TransportError { notAdmitted(.refused) }
+
+  private func notAdmitted(_ failure: RelayFailure) -> TransportError {
+    let why = reason(of: failure)
+    return TransportError(
       .relayRefused, place: place,
-      message: "the relay \(place) does not admit this device: the access key was changed and "
-        + "nobody has listed this device, or there is no mailbox and the relay's operator lets "
-        + "nobody register",
-      remedy: "ask an owner or admin of the household to sync and, if that does not help, to run "
-        + "`hearth transport repair`; or ask the relay's operator for a token, then `hearth "
-        + "transport add relay ADDRESS --token TOKEN`")
+      message: "the relay \(place) does not admit this device: \(why.reason)", remedy: why.remedy)
   }
 
-  func struckOff() -> TransportError {
-    TransportError(
-      .relayRefused, place: place,
-      message: "the relay \(place) does not admit this device: a manager of the mailbox there "
-        + "removed it",
-      remedy: "ask an owner or admin of the household; if you were not removed, one of them "
-        + "repairs the relay with `hearth transport repair`")
+  /// Why a relay does not admit this device, and what to do about it.
+  ///
+  /// A relay says the same of mailboxes that do not exist and of those that no key of this device
+  /// opens, so that it gives nothing away. What this device knows itself tells them apart.
+  private func reason(of failure: RelayFailure) -> (reason: String, remedy: String) {
+    let admin = "ask an owner or admin of the household to sync"
+    switch (failure, tie) {
+    case (_, .former):
+      return (
+        "it no longer belongs to the household",
+        "`hearth status` tells who ended that; ask an owner or admin for a new invitation if that "
+          + "was a mistake"
+      )
+    case (.struckOff, _):
+      return (
+        "a manager of the mailbox there removed it",
+        "ask an owner or admin of the household; if you were not removed, one of them repairs the "
+          + "relay with `hearth transport repair`"
+      )
+    case (_, .known):
+      let or = right(against: failure).map { "; if the relay has lost its data, \($0)" } ?? ""
+      return (
+        "the access key was changed, and this device is not on the mailbox's list",
+        "\(admin) and, if that does not help, to run `hearth transport repair`\(or)"
+      )
+    default:
+      let cause: String? =
+        switch failure {
+        case .unlisted: "the relay's operator has not listed its key"
+        case .unregistered: "the relay's operator lets nobody make one without a token"
+        case .tokenUsedUp: "its token has made all mailboxes that it allows"
+        default: nil
+        }
+      guard let cause, let right = right(against: failure) else {
+        return (
+          "none of its keys opens the mailbox",
+          "\(admin) and, if that does not help, to run `hearth transport repair`"
+        )
+      }
+      return (
+        "none of its keys opens a mailbox of the household there, and \(cause)",
+        "if others of the household use this relay, \(admin); if not, \(right)"
+      )
+    }
   }
 
-  func tokenUsedUp() -> TransportError {
-    TransportError(
-      .relayRefused, place: place,
-      message: "the relay \(place) does not accept this token any more: all mailboxes that it "
-        + "allows were made",
-      remedy:
-        "ask the relay's operator for another, then `hearth transport add relay ADDRESS --token "
-        + "TOKEN`; no token admits a device that was removed")
-  }
-
-  /// - Parameter key: the key that the operator has to list.
-  func unlisted(_ key: [UInt8]) -> TransportError {
-    TransportError(
-      .relayRefused, place: place,
-      message: "the relay \(place) does not admit this device: it was removed, or the relay's "
-        + "operator has not listed its key",
-      remedy: "ask a member of the household; to be listed, send this line to the relay's "
-        + "operator, then sync again: hearth-relay token --allow \(Hex.encode(key))")
+  /// How to get the right to make mailboxes that a relay denies; nil if it denied none.
+  private func right(against failure: RelayFailure) -> String? {
+    switch failure {
+    case .unlisted(let key):
+      "send this line to the relay's operator, then sync again: hearth-relay token --allow "
+        + Hex.encode(key)
+    case .unregistered, .tokenUsedUp:
+      "ask the relay's operator for a token, then `hearth transport add relay ADDRESS --token "
+        + "TOKEN`"
+    default: nil
+    }
   }
 
   func inconsistent(_ reason: String) -> TransportError {

@@ -187,7 +187,7 @@ package final class RelayTransport: Transport {
       return try await link.ask(mailbox, question, telling: telling)
     } catch let failure as RelayFailure {
       refusal = failure
-      throw words(failure)
+      throw words(failure, about: mailbox)
     }
   }
 
