@@ -11,6 +11,7 @@ import Testing
 struct ComparingTests {
   private let week = Engine<MemoryStore>.comparisonMilliseconds
   private let hour = Engine<MemoryStore>.lookMilliseconds
+  private let day = Engine<MemoryStore>.riskMilliseconds
 
   /// Three members who have everything and have been in touch.
   private func world() throws -> NewcomerWorld {
@@ -171,6 +172,112 @@ struct ComparingTests {
     #expect(try differing(1, world).isEmpty)
   }
 
+  @Test("Where there is news all the time, all together say what they hold about once a week")
+  func pace() throws {
+    var world = try world()
+    for number in 1...12 as ClosedRange<UInt64> {
+      try world.family.set(0, 4, Int64(number))
+      for member in 0..<3 { try sync(member, &world, at: number * week) }
+    }
+    for member in 0..<2 { try sync(member, &world, at: 12 * week) }
+    // Each of the three people in three weeks, whoever else has news.
+    let counts = (0..<3).map { statements(world, by: $0, as: 0) }
+    #expect(counts == [4, 4, 4])
+    // Without news nobody writes anything.
+    for number in 13...14 as ClosedRange<UInt64> {
+      for member in 0..<3 { try sync(member, &world, at: number * week) }
+    }
+    #expect((0..<3).map { statements(world, by: $0, as: 0) } == counts)
+    for member in 0..<3 { #expect(notices(member, world).isEmpty) }
+  }
+
+  /// A device that has said nothing so far says what it holds a day after a moment, and once.
+  private func tells(_ member: Int, _ world: inout NewcomerWorld, after later: UInt64) throws {
+    try sync(member, &world, at: later + day - 1)
+    #expect(statements(world, by: member, as: member) == 0)
+    for _ in 0..<2 { try sync(member, &world, at: later + day) }
+    #expect(statements(world, by: member, as: member) == 1)
+    try sync(member, &world, at: later + 2 * day)
+    #expect(statements(world, by: member, as: member) == 1)
+    // The others compare, agree, and have nothing to add.
+    for other in [0, 2] {
+      try sync(other, &world, at: later + 2 * day)
+      #expect(notices(other, world).isEmpty)
+      #expect(statements(world, by: other, as: other) == 0)
+    }
+    #expect(notices(member, world).isEmpty)
+  }
+
+  @Test("A device that has built its records anew says within a day what it holds")
+  func afterRebuild() throws {
+    var world = try world()
+    try world.family.members[1].rebuild(
+      world.family.zone, nowMilliseconds: NewcomerWorld.now + hour)
+    try tells(1, &world, after: hour)
+  }
+
+  @Test("A device that has begun from a snapshot says within a day what it holds")
+  func afterSnapshot() throws {
+    var world = try world()
+    let late = try world.family.joinFromSnapshot(of: 0)
+    try tells(late, &world, after: 0)
+  }
+
+  @Test("A device that has refused a false claim says within a day what it holds")
+  func afterFalseClaim() throws {
+    var world = try world()
+    let zone = world.family.zone
+    var forge = try Forge(world.family.members[2], zone)
+    try forge.look(through: world.family.members[2])
+    var change = forge.change(record: 9)
+    change.seen = FrontierDifference(
+      heads: [CitedHead(author: world.family.members[0].author, sequence: 1, hash: 0xbad)])
+    forge.head.hash = forge.hash(change)
+    let report = try world.family.members[1].receive(
+      [try forge.seal([change])], in: zone, nowMilliseconds: NewcomerWorld.now + hour)
+    #expect(report.falseClaims.count == 1)
+    try sync(1, &world, at: hour + day - 1)
+    #expect(statements(world, by: 1, as: 1) == 0)
+    try sync(1, &world, at: hour + day)
+    #expect(statements(world, by: 1, as: 1) == 1)
+    // Who hears of the claim only now compares at once, and agrees.
+    for _ in 0..<2 { try sync(0, &world, at: hour + day) }
+    #expect(notices(0, world).isEmpty && notices(1, world).isEmpty)
+  }
+
+  @Test("A device that has seen a log with two histories says within a day what it holds")
+  func afterFork() throws {
+    var world = try world()
+    let zone = world.family.zone
+    var left = try Forge(world.family.members[2], zone)
+    try left.look(through: world.family.members[2])
+    var right = left
+    let moment = NewcomerWorld.now + hour
+    _ = try world.family.members[1].receive(
+      [try left.seal([left.change(record: 10)])], in: zone, nowMilliseconds: moment)
+    let report = try world.family.members[1].receive(
+      [try right.seal([right.change(record: 11)])], in: zone, nowMilliseconds: moment)
+    #expect(report.forks.count == 1)
+    try sync(1, &world, at: hour + day - 1)
+    #expect(statements(world, by: 1, as: 1) == 0)
+    try sync(1, &world, at: hour + day)
+    #expect(statements(world, by: 1, as: 1) == 1)
+  }
+
+  @Test("Whatever happens every day, a device says what it holds no more than once a week")
+  func flood() throws {
+    var world = try world()
+    for number in 1...16 as ClosedRange<UInt64> {
+      try world.family.set(1, 3, Int64(number))
+      try world.family.members[1].rebuild(
+        world.family.zone, nowMilliseconds: NewcomerWorld.now + number * day)
+      try sync(1, &world, at: number * day)
+    }
+    let count = statements(world, by: 1, as: 1)
+    #expect(count == 2 || count == 3, "\(count) in 16 days")
+    #expect(notices(1, world).isEmpty)
+  }
+
   @Test("A point is another one where one more operation decides what counts")
   func marks() throws {
     var world = try world()
@@ -257,7 +364,12 @@ struct ComparingTests {
     }
     var known = StateComparison()
     #expect(try StateComparison(known.bytes) == known)
-    known.isOwed = true
+    known.owe(by: 8, every: 5)
+    #expect(known.isOwed && known.lookedMilliseconds == 3)
+    known.owe(by: 100, every: 5)
+    #expect(known.lookedMilliseconds == 3, "what is due before stays so")
+    known.owe(by: 5, every: 8)
+    #expect(known.lookedMilliseconds == 1)
     known.lookedMilliseconds = 5
     for number in 1...StateComparison.maximumLooks + 1 {
       known.note(

@@ -47,6 +47,7 @@ extension Engine {
       let fact = "claim.\(zone.id.hex).\(author).\(claim.sequence)"
       guard try store.fact(fact) == nil else { continue }
       try store.setFact(fact, Engine.bytes(of: nowMilliseconds))
+      try compareSoon(zone, nowMilliseconds: nowMilliseconds)
       try store.add(
         Notice(
           kind: .falseClaim, zone: zone.id, device: claim.author.device,

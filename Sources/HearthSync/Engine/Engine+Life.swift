@@ -295,6 +295,7 @@ extension Engine {
     try tell(
       of: try roleVoids(of: zone).changes(besides: voids), in: zones[place],
       nowMilliseconds: nowMilliseconds)
+    try compareSoon(zones[place], nowMilliseconds: nowMilliseconds)
     // Unsealed operations may be what shows the histories of a log.
     if zones[place].kind == .control { try refreshMembership(of: zones[place].group) }
   }

@@ -488,6 +488,7 @@ extension Engine {
     _ forks: [CausalQueue.Fork], in zone: ZoneState, nowMilliseconds: UInt64,
     _ intake: inout Intake, _ report: inout ReceiveReport
   ) throws {
+    if !forks.isEmpty { try compareSoon(zone, nowMilliseconds: nowMilliseconds) }
     for fork in forks {
       report.forks.append(Dot(author: fork.author, sequence: fork.sequence))
       if fork.isDouble, zone.kind == .control {

@@ -18,9 +18,19 @@ extension Engine {
   /// Nor does it build records anew, or answer, more often for what others say.
   package static var comparisonMilliseconds: UInt64 { 7 * 24 * 60 * 60 * 1_000 }
 
-  /// How often a device says what it holds without anybody asking: every 90 days, as a statement
-  /// stays in the members' log for ever.
+  /// How seldom a device may say what it holds where there is news and nobody asks: every 90 days,
+  /// as a statement stays in the members' log for ever.
   package static var statementMilliseconds: UInt64 { 90 * 24 * 60 * 60 * 1_000 }
+
+  /// How often it does so in a group of some people: once in as many weeks, so that all of them
+  /// together make about one statement a week.
+  private static func statementInterval(people: Int) -> UInt64 {
+    min(statementMilliseconds, comparisonMilliseconds * UInt64(max(1, people)))
+  }
+
+  /// How soon a device looks and says what it holds after something by which devices may have come
+  /// to hold different records: a day, in which all of them have mostly received the same.
+  package static var riskMilliseconds: UInt64 { 24 * 60 * 60 * 1_000 }
 
   /// How often it looks as others ask: once an hour, as a look costs O(zone).
   package static var lookMilliseconds: UInt64 { 60 * 60 * 1_000 }
@@ -52,6 +62,22 @@ extension Engine {
     let membership = membership(of: zone.group)
     known.keep { membership.isActive($0) }
     try store.transaction { try store.setFact(Engine.comparisonFact(id), known.bytes) }
+  }
+
+  /// Makes the next look at a data zone due within a day, and a statement with it, as devices may
+  /// have come to hold different records: by a rebuild, a fork, a false claim, or a snapshot that
+  /// this device began from.
+  ///
+  /// Others can make that happen as often as they like: a device still says what it holds once a
+  /// week at most, and looks once a day. The caller has a transaction open.
+  func compareSoon(_ zone: ZoneState, nowMilliseconds now: UInt64) throws {
+    guard zone.kind == .data else { return }
+    let kept = try store.fact(Engine.comparisonFact(zone.id))
+    // Nothing is to fail here because of what is remembered of comparing.
+    var known = kept.flatMap { try? StateComparison($0) } ?? StateComparison()
+    known.owe(by: now + Engine.riskMilliseconds, every: Engine.comparisonMilliseconds)
+    guard known.bytes != kept else { return }
+    try store.setFact(Engine.comparisonFact(zone.id), known.bytes)
   }
 
   /// The devices that have the same changes of a zone and report other records, in order.
@@ -218,7 +244,8 @@ extension Engine {
 
   /// Builds the records of the members' log and of a zone anew; says whether that could be done.
   ///
-  /// The log decides: where it is damaged, everything stays as it is.
+  /// The log decides: where it is damaged, everything stays as it is. That the rebuild itself calls
+  /// for a comparison is forgotten, as the caller compares, and saves what it remembers of that.
   private mutating func rebuildRecords(
     around id: ZoneID, nowMilliseconds: UInt64
   ) throws -> Bool {
@@ -241,8 +268,8 @@ extension Engine {
 
   // MARK: Telling
 
-  /// Tells the others what a zone holds here: every 90 days if nobody said so yet, and where
-  /// somebody said something else or this device did.
+  /// Tells the others what a zone holds here: now and then if nobody said so yet, after what may
+  /// have made devices differ, and where somebody said something else or this device did.
   private mutating func tell(
     _ id: ZoneID, at mark: Identifier, besides said: [ZoneStatement], isDue: Bool, _ now: UInt64,
     _ known: inout StateComparison
@@ -252,17 +279,20 @@ extension Engine {
     guard membership(of: group).devices.count > 1, let digest = known.digest(at: mark) else {
       return
     }
+    let isSaid = said.contains { $0.content.mark == mark && $0.content.digest == digest }
+    let interval =
+      known.isOwed
+      ? Engine.comparisonMilliseconds
+      : Engine.statementInterval(people: membership(of: group).people.count)
     if let stated = known.stated, stated.mark == mark {
       guard stated.digest != digest else { return }
-    } else if known.isOwed {
-      let last = known.stated?.milliseconds
-      guard last.map({ Engine.hasPassed(Engine.comparisonMilliseconds, $0, now) }) ?? true
-      else { return }
+    } else if isSaid {
+      // Who said it has made everybody compare who is to.
+      known.isOwed = false
+      return
     } else {
-      let isSaid = said.contains { $0.content.mark == mark && $0.content.digest == digest }
       let last = known.stated?.milliseconds
-      guard isDue, !isSaid,
-        last.map({ Engine.hasPassed(Engine.statementMilliseconds, $0, now) }) ?? true
+      guard known.isOwed || isDue, last.map({ Engine.hasPassed(interval, $0, now) }) ?? true
       else { return }
     }
     Probe.stateTold.hit()

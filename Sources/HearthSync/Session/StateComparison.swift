@@ -24,11 +24,13 @@ struct StateComparison: Equatable {
   /// How many looks are kept, for statements about a point that was here shortly before.
   static let maximumLooks = 4
 
-  /// When the zone was last looked at without anybody asking; 0 before the first round.
+  /// When the zone was last looked at without anybody asking, or earlier where the next look is to
+  /// come sooner; 0 before the first round.
   var lookedMilliseconds: UInt64 = 0
   /// When its records were last built anew for what somebody else said; 0 for never.
   var rebuiltMilliseconds: UInt64 = 0
-  /// Whether this device has to say what it holds, as somebody said something else.
+  /// Whether this device has to say what it holds, as somebody said something else, or as devices
+  /// may have come to hold different records.
   var isOwed = false
   /// What it said last.
   var stated: Look?
@@ -38,6 +40,14 @@ struct StateComparison: Equatable {
   private(set) var peers: [Peer] = []
 
   init() {}
+
+  /// Owes the others a statement, and makes the next regular look due at a moment, unless it is due
+  /// before.
+  mutating func owe(by moment: UInt64, every interval: UInt64) {
+    isOwed = true
+    let latest = moment > interval ? moment - interval : 1
+    lookedMilliseconds = lookedMilliseconds == 0 ? latest : min(lookedMilliseconds, latest)
+  }
 
   /// What the zone held here at a point, if that was looked at.
   func digest(at mark: Identifier) -> [UInt8]? { looks.last { $0.mark == mark }?.digest }

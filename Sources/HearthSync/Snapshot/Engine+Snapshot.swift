@@ -82,6 +82,7 @@ extension Engine {
           snapshot: container.bytes, into: zone, isAccepted: false,
           nowMilliseconds: nowMilliseconds)
         try store.saveBaseSnapshot(container.bytes, of: zone)
+        try compareSoon(before, nowMilliseconds: nowMilliseconds)
       }
     } catch {
       zones[place] = before
