@@ -90,6 +90,28 @@ struct OpeningTests {
     #expect(error?.message.contains("update") == true)
   }
 
+  @Test("A database from before step 0001 changed is refused and stays as it is, byte for byte")
+  func earlier() throws {
+    let scratch = try Scratch()
+    try scratch.session { _ in }
+    let queue = try DatabaseQueue(path: scratch.path)
+    try queue.write { database in
+      try database.execute(sql: "DROP TABLE hearth_pending")
+      try database.execute(
+        sql: """
+          CREATE TABLE hearth_pending(
+            zone INTEGER NOT NULL, digest BLOB NOT NULL, reason TEXT NOT NULL, bytes BLOB NOT NULL,
+            PRIMARY KEY(zone, digest))
+          """)
+    }
+    try queue.close()
+    let before = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
+    let error = #expect(throws: StoreError.self) { try scratch.session { _ in } }
+    #expect(error?.code == .earlierFormat)
+    #expect(error?.message.contains("move it aside") == true)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path)) == before)
+  }
+
   @Test("Migrations are numbered from 0001 without gaps, and those released stay as they were")
   func migrations() throws {
     let names = Migrations.migrator().migrations

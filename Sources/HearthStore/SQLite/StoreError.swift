@@ -24,6 +24,8 @@ package struct StoreError: Error, Sendable {
     package static let corrupt = Code(rawValue: "corrupt")
     /// A newer version wrote the file.
     package static let newerFormat = Code(rawValue: "newerFormat")
+    /// An earlier version wrote the file, in formats that this version cannot read.
+    package static let earlierFormat = Code(rawValue: "earlierFormat")
     /// A declaration contradicts an earlier one.
     package static let schema = Code(rawValue: "schema")
     /// A statement that should have worked failed.

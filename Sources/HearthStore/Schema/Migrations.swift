@@ -3,6 +3,7 @@ import GRDB
 /// The numbered, forward-only steps from an empty file to the current layout.
 ///
 /// A released step never changes; `Tests/HearthStoreTests` opens a file of every released version.
+/// Before the first release step 0001 changed once: earlier files are refused (decision 0069).
 enum Migrations {
   /// The application id in the header of this program's SQLite files: "HRTH".
   static let applicationID = 0x4852_5448
