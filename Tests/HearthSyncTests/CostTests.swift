@@ -347,17 +347,24 @@ struct CostTests {
     #expect(WaitingRoom.maximumUnverifiedSegments == 512)
     let unread = (1...512).map { entry($0, tag: UInt64($0), bytes: 300, .format) }
     #expect(WaitingRoom.excess(of: unread).isEmpty)
-    #expect(WaitingRoom.excess(of: unread + [entry(513, bytes: 300, .author)]).count == 1)
+    #expect(WaitingRoom.excess(of: unread + [entry(513, bytes: 300, .format)]).count == 1)
+    // What seems to be of a newer program takes no space of newcomers, and what they need none.
     let large = (1...4).map { entry($0, bytes: some, .author) }
-    #expect(WaitingRoom.excess(of: large).isEmpty)
-    #expect(WaitingRoom.excess(of: large + [entry(5, bytes: 1, .author)]).count == 1)
+    #expect(WaitingRoom.excess(of: unread + large).isEmpty)
+    #expect(WaitingRoom.excess(of: unread + large + [entry(5, bytes: 1, .author)]).count == 1)
+    // Under an unknown key nobody can verify what an unknown device wrote.
+    let closed = [entry(5, tag: 9, bytes: 1, .epoch)]
+    #expect(WaitingRoom.excess(of: large + closed).isEmpty)
+    #expect(WaitingRoom.excess(of: large + closed) { $0.low != 9 }.keys.map(\.low) == [5])
 
     #expect(WaitingRoom.maximumBytes == 64 * some)
     let all = (1...4).flatMap { tag in
       (1...16).map { entry($0, tag: UInt64(tag), bytes: some, .epoch) }
     }
     #expect(WaitingRoom.excess(of: all).isEmpty)
-    #expect(WaitingRoom.excess(of: all + [entry(99, tag: 5, bytes: 1)]).count == 1)
+    // Whoever has little waiting keeps it, however much others have.
+    #expect(
+      WaitingRoom.excess(of: all + [entry(99, tag: 5, bytes: 1)]).keys.map(\.low) == [16])
   }
 
   @Test("Of a removed device nothing stays that waits beyond what was known of it")

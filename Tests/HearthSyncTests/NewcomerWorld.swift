@@ -37,6 +37,23 @@ final class MemoryShelf: Transport {
   }
   func remove(_ name: BlobName) { blobs[name] = nil }
 
+  /// Puts a sealed segment here under its own name.
+  @discardableResult
+  func put(_ bytes: [UInt8]) throws -> SegmentName {
+    let frame = try EnvelopeFrame(bytes)
+    let name = SegmentName(
+      zoneTag: Identifier(frame.zoneTag), authorTag: Identifier(frame.authorTag),
+      incarnation: frame.incarnation, first: frame.firstSeq, last: frame.lastSeq,
+      digest: segmentDigest(bytes))
+    segments[name] = bytes
+    return name
+  }
+
+  /// Puts segments here that lie elsewhere.
+  func copy(from other: MemoryShelf, where isWanted: (SegmentName) -> Bool) {
+    for (name, bytes) in other.segments where isWanted(name) { segments[name] = bytes }
+  }
+
   /// The snapshots that are here.
   var snapshots: Set<Identifier> {
     Set(blobs.keys.filter { $0.kind == .snapshot }.map(\.group))

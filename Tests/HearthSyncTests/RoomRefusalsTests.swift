@@ -23,35 +23,47 @@ struct RoomRefusalsTests {
     refusals.note(
       [
         (.device(tag), refused(1, 100)), (.device(tag), refused(2, 50)), (.zone, refused(3, 10)),
-        (.unverified, refused(4, 10)),
-      ], whileWaiting: [.device(tag): 1_000, .zone: 5_000, .unverified: 70])
-    func without(_ device: Int, _ zone: Int, _ unverified: Int) -> [UInt64] {
-      numbers(
-        refusals.withoutRoom(
-          whileWaiting: [.device(tag): device, .zone: zone, .unverified: unverified]))
+      ], whileWaiting: [.device(tag): 1_000, .zone: 5_000])
+    func without(_ device: Int, _ zone: Int) -> [UInt64] {
+      numbers(refusals.withoutRoom(whileWaiting: [.device(tag): device, .zone: zone]))
     }
-    #expect(without(1_000, 5_000, 70) == [1, 2, 3, 4])
-    #expect(without(901, 5_000, 70) == [1, 2, 3, 4])
-    #expect(without(900, 5_000, 70) == [2, 3, 4])
-    #expect(without(850, 4_990, 60) == [])
+    #expect(without(1_000, 5_000) == [1, 2, 3])
+    #expect(without(901, 5_000) == [1, 2, 3])
+    #expect(without(900, 5_000) == [2, 3])
+    #expect(without(850, 4_990) == [])
     // More waits than then: nothing has made room.
-    #expect(without(2_000, 6_000, 80) == [1, 2, 3, 4])
+    #expect(without(2_000, 6_000) == [1, 2, 3])
     #expect(try RoomRefusals(decoding: refusals.encoded) == refusals)
     // What goes a second time is kept once.
     refusals.note([(.device(tag), refused(1, 100))], whileWaiting: [.device(tag): 900])
-    #expect(without(900, 4_990, 60) == [1, 2])
-    #expect(without(750, 4_990, 60) == [])
+    #expect(without(900, 4_990) == [1, 2])
+    #expect(without(750, 4_990) == [])
   }
 
-  @Test("Beyond as many as one device may keep waiting, all are looked into again")
-  func count() {
+  @Test("Beyond as many as one device may keep waiting, the farthest of the largest are forgotten")
+  func count() throws {
     var refusals = RoomRefusals()
     let most = RoomRefusals.maximumCount
-    refusals.note(
-      (1...most).map { (.device(tag), refused(UInt64($0), 1)) }, whileWaiting: [:])
-    #expect(refusals.withoutRoom(whileWaiting: [:]).count == most)
     refusals.note([(.zone, refused(0, 1))], whileWaiting: [:])
-    #expect(refusals == RoomRefusals())
+    refusals.note(
+      (1..<most).map { (.device(tag), refused(UInt64($0), 1)) }, whileWaiting: [:])
+    #expect(refusals.withoutRoom(whileWaiting: [:]).count == most && refusals.isFull)
+    refusals.note(
+      [(.device(tag), refused(9_998, 1)), (.device(tag), refused(9_999, 1))], whileWaiting: [:])
+    #expect(
+      numbers(refusals.withoutRoom(whileWaiting: [:])) == Array(0..<UInt64(most)))
+    #expect(refusals.isFull)
+    #expect(try RoomRefusals(decoding: refusals.encoded) == refusals)
+  }
+
+  @Test("What an earlier version noted of unverified segments is left out")
+  func earlier() throws {
+    var writer = ByteWriter()
+    for number in [2, 0, 70, 1] { writer.varint(number) }
+    writer.identifier(tag)
+    for number in [10, 1, 50, 0] { writer.varint(number) }
+    let read = try RoomRefusals(decoding: writer.bytes)
+    #expect(read.withoutRoom(whileWaiting: [:]).isEmpty && !read.isEmpty)
   }
 
   @Test("What a device sends beyond its room is fetched once, and again when its gap closes")
@@ -75,8 +87,9 @@ struct RoomRefusalsTests {
         first: frame.firstSeq, last: frame.lastSeq, digest: segmentDigest(blob))
     }
     func worth(_ some: [SegmentName]) throws -> [SegmentName] {
-      try family.members[2].worthFetching(
-        some, in: try family.members[2].zone(family.zone), nowMilliseconds: now)
+      let examined = try family.members[2].examined(in: family.members[2].zone(family.zone))
+      let vain = examined.vain(among: some)
+      return some.filter { !vain.contains($0) }
     }
     let report = try family.members[2].receive(
       Array(blobs.dropFirst()), in: family.zone, nowMilliseconds: now)

@@ -47,8 +47,10 @@ struct CausalQueue {
   private(set) var waiting: [Waiting] = []
   /// The contradictions found.
   private(set) var forks: [Fork] = []
-  /// The segments beyond the limits of the zone, which are not kept.
+  /// The segments for which the control log gives no place or no key, and which are not kept.
   private(set) var refused: [OpenedSegment] = []
+  /// The segments whose log would begin with an impossible change, whatever arrives later.
+  private(set) var impossible: [OpenedSegment] = []
   /// The segments whose epochs only the membership after this batch can judge.
   private(set) var postponed: [OpenedSegment] = []
   /// The changes that cite what their authors cannot have seen.
@@ -184,7 +186,7 @@ struct CausalQueue {
     Probe.partOfSegmentKnown.hit(if: segment.first <= before)
     guard try take(segment, from: &head, on: &zone) else {
       queues[place].segments.removeFirst()
-      refused.append(segment)
+      impossible.append(segment)
       return true
     }
     if head.sequence == segment.last {

@@ -150,6 +150,22 @@ extension Engine {
     return Blake2b.hash(writer.bytes, count: 16)
   }
 
+  /// A digest of everything that decides about a zone's refused segments.
+  ///
+  /// In the control zone this includes the changes that members are known to have seen and that are
+  /// not here: their authors may be strangers whom nobody else vouches for.
+  func knowledge(of zone: ZoneState) throws -> [UInt8] {
+    var writer = ByteWriter(capacity: 256)
+    writer.raw(try people(around: zone))
+    let pending = zone.kind == .control ? try store.pendingEntries(in: zone.id) : []
+    for entry in pending where entry.reason == .cause && entry.author(in: zone) != nil {
+      guard let missing = entry.wait.missing else { continue }
+      writer.author(missing.author)
+      writer.varint(missing.sequence)
+    }
+    return Blake2b.hash(writer.bytes, count: 16)
+  }
+
   /// Notes the knowledge with which unreadable segments were tried; `zone` is the zone of that
   /// time.
   func noteTried(_ entries: [PendingEntry], in zone: ZoneState) throws {
@@ -251,7 +267,9 @@ extension Engine {
     } catch {
       Probe.segmentRefused.hit()
       report.refused.append((sealed.digest, "\(error)"))
-      report.unusable.append((sealed.digest, "\(error)"))
+      // Damage in the own store says nothing about the file, which may be needed to repair it.
+      guard segmentDigest(sealed.bytes) == sealed.digest else { return }
+      report.noted.append(Refusals.Refused(digest: sealed.digest, kind: .forever))
     }
   }
 }

@@ -10,8 +10,8 @@ package struct ReceiveReport: Sendable {
   package internal(set) var authors: [Author] = []
   /// The unusable segments by digest, with the reason in words.
   package internal(set) var refused: [(digest: Identifier, reason: String)] = []
-  /// The refused segments that no later news of people or keys can make usable.
-  var unusable: [(digest: Identifier, reason: String)] = []
+  /// The refused segments that are remembered as such.
+  var noted: [Refusals.Refused] = []
   /// The segments that the membership of after this batch judges; they are not kept meanwhile.
   fileprivate var postponed: [[UInt8]] = []
   /// The segments that do not stay pending, because they count only if an earlier change arrives.
@@ -36,6 +36,7 @@ package struct ReceiveReport: Sendable {
     applied += later.applied
     authors = Set(authors + later.authors).sorted()
     refused += later.refused
+    noted += later.noted
     dropped += later.dropped
     waiting = later.waiting
     falseClaims += later.falseClaims
@@ -219,10 +220,8 @@ extension Engine {
           hasApplied: report.applied > 0)
         try queue.run(on: &draft)
         try checkBase(of: draft.id, against: queue.forks)
-        // A rebuild judges by the membership of everything that was applied before it.
-        let refused = isRebuilding ? queue.refused + queue.postponed : queue.refused
-        try refuse(refused, in: draft, nowMilliseconds: nowMilliseconds, &report)
-        if !isRebuilding { report.postponed += queue.postponed.map(\.bytes) }
+        try refuse(
+          queue, in: draft, isRebuilding: isRebuilding, nowMilliseconds: nowMilliseconds, &report)
         try apply(queue, in: draft, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
         try noteFalseClaims(
           queue.falseClaims, in: draft, nowMilliseconds: nowMilliseconds, &report)
@@ -244,6 +243,8 @@ extension Engine {
       try tidy(
         &intake, in: draft, membership, isRebuilding: isRebuilding,
         nowMilliseconds: nowMilliseconds, &report)
+      // What the batch itself brings may speak for what was refused before it was applied.
+      try Refusals.add(report.noted, of: zone, in: store) { try knowledge(of: zones[place]) }
       try save(intake, in: draft, &report)
       try noteTried(intake.waiting.values.map(\.entry), in: zones[place])
       if !Mutant.forgetsHead.isActive {
@@ -255,7 +256,6 @@ extension Engine {
     }
     zones[place] = draft
     clock = tickedClock
-    for (digest, reason) in report.unusable { refusals.note(digest, in: zone, because: reason) }
     if draft.kind == .control, report.applied > 0 { try refreshMembership(of: draft.group) }
     return report
   }
@@ -324,11 +324,18 @@ extension Engine {
 
   /// Reports unusable segments of known authors, and adds one notice per author.
   private func refuse(
-    _ segments: [OpenedSegment], in zone: ZoneState, nowMilliseconds: UInt64,
+    _ queue: CausalQueue, in zone: ZoneState, isRebuilding: Bool, nowMilliseconds: UInt64,
     _ report: inout ReceiveReport
   ) throws {
+    // A rebuild judges by the membership of everything that was applied before it.
+    let unplaced = isRebuilding ? queue.refused + queue.postponed : queue.refused
+    if !isRebuilding { report.postponed += queue.postponed.map(\.bytes) }
+    let refused =
+      queue.impossible.map { (segment: $0, kind: Refusals.Kind.forever) }
+      + unplaced.map { (segment: $0, kind: Refusals.Kind.members) }
+    guard !refused.isEmpty else { return }
     let room = room(of: zone)
-    for segment in segments {
+    for (segment, kind) in refused {
       let name = deviceName(segment.author.device, in: zone)
       let isOver = membership(of: zone.group).isKnownOver(segment.epoch, of: zone.id)
       let reason =
@@ -342,6 +349,7 @@ extension Engine {
             + "the zone has more than \(Limits.maximumAuthors) authors: ask for the removal of "
             + "that person, who can join again"
       report.refused.append((segment.digest, reason))
+      report.noted.append(Refusals.Refused(digest: segment.digest, kind: kind))
       // The author may not have known that the key was over, and may be one of many innocent ones.
       guard !isOver else { continue }
       try noteLimit(

@@ -17,37 +17,36 @@ extension Engine {
       // Segments from the log counted before: their missing changes may still arrive.
       isOutrun($0, in: zone, membership) || !isRebuilding && isOver($0, in: zone, cuts)
     }.map(\.digest)
-    let excess = WaitingRoom.excess(of: intake.waiting.values.map(\.entry))
+    let excess = WaitingRoom.excess(of: intake.waiting.values.map(\.entry)) {
+      zone.deviceByTag[$0] != nil
+    }
     guard !excess.isEmpty else { return }
     let dropped = intake.drop { excess[$0.digest] != nil }
+    var crowded: [(pool: WaitingRoom.Pool, refused: RoomRefusals.Refused)] = []
+    var devices: Set<DeviceID> = []
     for entry in dropped {
-      report.refused.append((entry.digest, excess[entry.digest]?.words ?? ""))
+      guard let reason = excess[entry.digest] else { continue }
+      report.refused.append((entry.digest, reason.words))
+      if case .unverified(let kind) = reason {
+        report.noted.append(Refusals.Refused(digest: entry.digest, kind: kind))
+      }
+      guard let pool = reason.pool(of: entry) else { continue }
+      crowded.append((pool, .init(digest: entry.digest, byteCount: entry.byteCount)))
+      if let device = zone.deviceByTag[entry.authorTag] { devices.insert(device) }
     }
-    var refusals = try roomRefusals(in: zone.id)
+    guard !crowded.isEmpty else { return }
+    var refusals = try RoomRefusals(of: zone.id, in: store)
     refusals.note(
-      dropped.sorted(by: PendingEntry.isBefore).compactMap { entry in
-        excess[entry.digest].map {
-          ($0.pool(of: entry), .init(digest: entry.digest, byteCount: entry.byteCount))
-        }
-      }, whileWaiting: RoomRefusals.waitingBytes(of: intake.waiting.values.lazy.map(\.entry)))
-    try store.setFact(Engine.roomRefusalsFact(zone.id), refusals.encoded)
-    let devices = Set(
-      dropped.filter { $0.reason != .author && $0.reason != .format }
-        .compactMap { zone.deviceByTag[$0.authorTag] })
+      crowded,
+      whileWaiting: RoomRefusals.waitingBytes(
+        of: intake.waiting.values.lazy.map(\.entry), in: zone))
+    try refusals.save(of: zone.id, in: store)
     for device in devices.sorted() {
       try noteLimit(
         of: device, in: zone, as: "waiting",
         "sends more pending changes than this device may keep: changes before them are missing",
         nowMilliseconds: nowMilliseconds)
     }
-  }
-
-  /// The name of the fact that stores a zone's dropped pending segments.
-  private static func roomRefusalsFact(_ zone: ZoneID) -> String { "crowded.\(zone.hex)" }
-
-  private func roomRefusals(in zone: ZoneID) throws -> RoomRefusals {
-    guard let bytes = try store.fact(Engine.roomRefusalsFact(zone)) else { return RoomRefusals() }
-    return try RoomRefusals(decoding: bytes)
   }
 
   /// The cuts that end the logs of former devices.
@@ -86,14 +85,11 @@ extension Engine {
     }
   }
 
-  /// Filters the names that are worth fetching.
-  ///
-  /// The result excludes segments that were dropped for lack of space, as long as there is none. It
-  /// also excludes a removed device's segments that can never count; a notice names that device.
+  /// Leaves out the names of a removed device's segments that can never count; a notice names that
+  /// device.
   func worthFetching(
     _ names: [SegmentName], in zone: ZoneState, nowMilliseconds: UInt64
   ) throws -> [SegmentName] {
-    let without = try withoutRoom(in: zone.id)
     let vain = beyondCuts(names, in: zone)
     let devices = Set(vain.compactMap { zone.deviceByTag[$0.authorTag] }).sorted()
     if !devices.isEmpty {
@@ -108,15 +104,17 @@ extension Engine {
         }
       }
     }
-    return names.filter { !without.contains($0.digest) && !vain.contains($0) }
+    return names.filter { !vain.contains($0) }
   }
 
-  /// The dropped segments for which there is no space yet.
-  private func withoutRoom(in zone: ZoneID) throws -> Set<Identifier> {
-    let refusals = try roomRefusals(in: zone)
-    guard refusals != RoomRefusals() else { return [] }
-    return refusals.withoutRoom(
-      whileWaiting: RoomRefusals.waitingBytes(of: try store.pendingEntries(in: zone)))
+  /// What is remembered of a zone's files that were examined and not kept.
+  func examined(in zone: ZoneState) throws -> ExaminedFiles {
+    let crowded = try RoomRefusals(of: zone.id, in: store)
+    let refusals = try Refusals(of: zone.id, in: store)
+    return ExaminedFiles(
+      of: zone, refusals, crowded,
+      pending: crowded.isEmpty ? [] : try store.pendingEntries(in: zone.id),
+      knowing: refusals.isEmpty ? [] : try knowledge(of: zone))
   }
 
   /// The names of segments that a removed device wrote beyond its cut, with an earlier change

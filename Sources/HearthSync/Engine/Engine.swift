@@ -31,8 +31,6 @@ package struct Engine<S: Store> {
   var openedShown: [Identifier: ShownSegment] = [:]
   /// Excerpts of stored segments that citations were checked against.
   let excerpts = ExcerptMemory()
-  /// Fetched segments that can never be used.
-  var refusals = Refusals()
   /// Contradictions found during a rebuild, to be shown to the group.
   var unprovenForks: [ForkEvidence] = []
   /// Whether the histories of a log are currently being shown, which defers the consequences.

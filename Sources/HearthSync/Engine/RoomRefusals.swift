@@ -1,14 +1,15 @@
 import HearthCRDT
 
-/// Segments that were fetched and dropped because the waiting room was full.
+/// Verified segments that were fetched and dropped because the waiting room was full.
 ///
 /// A transport still has them. Fetching them again in each round would cost their bytes every time,
 /// so they stay on the transport until a pending segment has made space. Then the nearest ones of
 /// each log come first, and only as many as fit. The list is in the store, because most rounds are
 /// those of a newly started program.
 struct RoomRefusals: Equatable {
-  /// The number of entries beyond which all are forgotten and examined again: as many as one
-  /// device's segments may be pending.
+  /// The most entries: as many as one device's segments may be pending.
+  ///
+  /// Beyond, the farthest segments of the largest pools are forgotten.
   static let maximumCount = WaitingRoom.maximumDeviceSegments
 
   /// A dropped segment.
@@ -28,16 +29,24 @@ struct RoomRefusals: Equatable {
 
   init() {}
 
+  /// Whether nothing is noted.
+  var isEmpty: Bool { groups.isEmpty }
+
+  private var count: Int { groups.values.reduce(0) { $0 + $1.refused.count } }
+
+  /// Whether further entries displace others.
+  var isFull: Bool { count >= RoomRefusals.maximumCount }
+
   /// The number of pending bytes per pool.
-  static func waitingBytes(of entries: some Sequence<PendingEntry>) -> [WaitingRoom.Pool: Int] {
+  static func waitingBytes(
+    of entries: some Sequence<PendingEntry>, in zone: ZoneState
+  ) -> [WaitingRoom.Pool: Int] {
     var bytes: [WaitingRoom.Pool: Int] = [:]
     for entry in entries {
-      if entry.reason == .author || entry.reason == .format {
-        bytes[.unverified, default: 0] += entry.byteCount
-      } else {
-        bytes[.zone, default: 0] += entry.byteCount
-        bytes[.device(entry.authorTag), default: 0] += entry.byteCount
-      }
+      let isKnown = zone.deviceByTag[entry.authorTag] != nil
+      guard entry.unverifiedKind(isKnown: isKnown) == nil else { continue }
+      bytes[.zone, default: 0] += entry.byteCount
+      bytes[.device(entry.authorTag), default: 0] += entry.byteCount
     }
     return bytes
   }
@@ -54,8 +63,21 @@ struct RoomRefusals: Equatable {
       group.refused.append(refused)
       groups[pool] = group
     }
-    let count = groups.values.reduce(0) { $0 + $1.refused.count }
-    if count > RoomRefusals.maximumCount { groups = [:] }
+    if count > RoomRefusals.maximumCount { trim() }
+  }
+
+  /// Forgets what is beyond the most entries.
+  private mutating func trim() {
+    var left = RoomRefusals.maximumCount
+    let pools = groups.sorted {
+      ($0.value.refused.count, $0.key) < ($1.value.refused.count, $1.key)
+    }.map(\.key)
+    for (place, pool) in pools.enumerated() {
+      guard var group = groups[pool] else { continue }
+      group.refused = Array(group.refused.prefix(left / (pools.count - place)))
+      left -= group.refused.count
+      groups[pool] = group
+    }
   }
 
   /// The segments for which there is no space yet.
@@ -73,13 +95,26 @@ struct RoomRefusals: Equatable {
 }
 
 extension RoomRefusals {
+  private static func factName(_ zone: ZoneID) -> String { "crowded.\(zone.hex)" }
+
+  /// Reads what is noted of a zone.
+  init(of zone: ZoneID, in store: some Store) throws {
+    self.init()
+    guard let bytes = try store.fact(RoomRefusals.factName(zone)) else { return }
+    self = try RoomRefusals(decoding: bytes)
+  }
+
+  /// Writes what is noted of a zone.
+  func save(of zone: ZoneID, in store: some Store) throws {
+    try store.setFact(RoomRefusals.factName(zone), encoded)
+  }
+
   /// The encoding for the store.
   var encoded: [UInt8] {
     var writer = ByteWriter()
     writer.varint(groups.count)
     for (pool, group) in groups.sorted(by: { $0.key < $1.key }) {
       switch pool {
-      case .unverified: writer.byte(0)
       case .zone: writer.byte(1)
       case .device(let tag):
         writer.byte(2)
@@ -100,9 +135,10 @@ extension RoomRefusals {
     var reader = ByteReader(bytes)
     let most = RoomRefusals.maximumCount
     for _ in 0..<(try reader.varint("pools", atMost: most)) {
-      let pool: WaitingRoom.Pool =
+      // Earlier versions noted unverified segments here too, as pool 0.
+      let pool: WaitingRoom.Pool? =
         switch try reader.byte("pool") {
-        case 0: .unverified
+        case 0: nil
         case 1: .zone
         case 2: .device(try reader.identifier("device's tag"))
         default: throw CodecError(.unknown, "pool", offset: reader.offset)
@@ -115,7 +151,7 @@ extension RoomRefusals {
             digest: try reader.identifier("digest"),
             byteCount: try reader.varint("bytes", atMost: .max)))
       }
-      groups[pool] = group
+      if let pool { groups[pool] = group }
     }
     try reader.finish()
   }

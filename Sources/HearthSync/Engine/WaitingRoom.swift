@@ -2,49 +2,51 @@ import HearthCRDT
 
 /// The limits for pending segments in a zone, and the choice of what to drop beyond them.
 package enum WaitingRoom {
-  /// A group of pending segments with a common limit.
+  /// A group of verified pending segments with a common limit.
   enum Pool: Hashable, Comparable {
-    /// All segments that nobody could verify.
-    case unverified
-    /// All segments of the zone.
+    /// All of the zone.
     case zone
-    /// The segments of one device, by its opaque tag.
+    /// Those of one device, by its opaque tag.
     case device(Identifier)
   }
 
-  /// The most bytes of pending segments in a zone.
+  /// The most bytes of verified pending segments in a zone.
   package static let maximumBytes = 64 << 20
   /// The most bytes of one device's pending segments in a zone.
   package static let maximumDeviceBytes = 16 << 20
   /// The most pending segments of one device in a zone.
   package static let maximumDeviceSegments = 4_096
-  /// The most bytes of unverified pending segments in a zone.
+  /// The most bytes of pending segments of unknown authors in a zone, and of those of newer
+  /// versions.
   ///
   /// Anyone who can write to a folder can create some, under any name.
   package static let maximumUnverifiedBytes = 4 << 20
-  /// The most unverified pending segments in a zone.
+  /// The most pending segments of unknown authors in a zone, and of those of newer versions.
   package static let maximumUnverifiedSegments = 512
 
   /// The reason why a segment may not stay pending.
   enum Excess {
-    case unverified
+    case unverified(Refusals.Kind)
     case device
     case zone
 
-    /// The pool whose limit the segment would exceed.
-    func pool(of entry: PendingEntry) -> Pool {
+    /// The pool of a verified segment whose limit the segment would exceed; nil for others.
+    func pool(of entry: PendingEntry) -> Pool? {
       switch self {
-      case .unverified: .unverified
+      case .unverified: nil
       case .device: .device(entry.authorTag)
       case .zone: .zone
       }
     }
 
     var words: String {
-      switch self {
+      let unverified =
+        "\(maximumUnverifiedBytes >> 20) MiB or \(maximumUnverifiedSegments) segments"
+      return switch self {
+      case .unverified(.newer):
+        "the segments pending for a newer program already exceed \(unverified)"
       case .unverified:
-        "the segments pending for unknown people or a newer program already exceed "
-          + "\(maximumUnverifiedBytes >> 20) MiB or \(maximumUnverifiedSegments) segments"
+        "the segments pending for unknown people already exceed \(unverified)"
       case .device:
         "the segments of this device pending for missing changes already exceed "
           + "\(maximumDeviceBytes >> 20) MiB or \(maximumDeviceSegments) segments"
@@ -57,10 +59,15 @@ package enum WaitingRoom {
   /// The segments beyond the limits, by digest; of each log those farthest from its end.
   ///
   /// For each log, one partly applied segment and one for which the log is held back are exempt:
-  /// the log needs them, and they are bounded like applied segments. O(n log n).
-  static func excess(of entries: [PendingEntry]) -> [Identifier: Excess] {
-    var room = Room(bytes: maximumBytes, segments: .max)
-    var unverified = Room(bytes: maximumUnverifiedBytes, segments: maximumUnverifiedSegments)
+  /// the log needs them, and they are bounded like applied segments. Segments that nobody could
+  /// verify take no space of others, and each kind of them none of the other kind. The devices with
+  /// the most pending bytes fill a zone last, so that no few devices use it up. O(n log n).
+  ///
+  /// - Parameter isKnown: Whether the device with a tag is known.
+  static func excess(
+    of entries: [PendingEntry], isKnown: (Identifier) -> Bool = { _ in true }
+  ) -> [Identifier: Excess] {
+    var unverified: [Refusals.Kind: Room] = [:]
     var devices: [Identifier: Room] = [:]
     var excess: [Identifier: Excess] = [:]
     if Mutant.waitsWithoutBound.isActive { return excess }
@@ -69,21 +76,31 @@ package enum WaitingRoom {
     }
     var partlyApplied: Set<TagAuthor> = []
     var heldBack: Set<TagAuthor> = []
+    var verified: [(entry: PendingEntry, deviceBytes: Int)] = []
     for entry in ordered {
       let log = TagAuthor(tag: entry.authorTag, incarnation: entry.incarnation)
       if entry.wait.isPartlyApplied, partlyApplied.insert(log).inserted { continue }
       if entry.wait.claim != nil, heldBack.insert(log).inserted { continue }
-      if entry.reason == .author || entry.reason == .format {
-        if !unverified.take(entry) { excess[entry.digest] = .unverified }
+      if let kind = entry.unverifiedKind(isKnown: isKnown(entry.authorTag)) {
+        let new = Room(bytes: maximumUnverifiedBytes, segments: maximumUnverifiedSegments)
+        if !unverified[kind, default: new].take(entry) { excess[entry.digest] = .unverified(kind) }
         continue
       }
-      let new = Room(bytes: maximumDeviceBytes, segments: maximumDeviceSegments)
-      if !devices[entry.authorTag, default: new].take(entry) {
+      var device =
+        devices[entry.authorTag] ?? Room(bytes: maximumDeviceBytes, segments: maximumDeviceSegments)
+      if device.take(entry) {
+        verified.append((entry, maximumDeviceBytes - device.bytes))
+      } else {
         excess[entry.digest] = .device
-      } else if !room.take(entry) {
-        excess[entry.digest] = .zone
       }
+      devices[entry.authorTag] = device
     }
+    var zone = Room(bytes: maximumBytes, segments: .max)
+    verified.sort {
+      $0.deviceBytes != $1.deviceBytes
+        ? $0.deviceBytes < $1.deviceBytes : PendingEntry.isBefore($0.entry, $1.entry)
+    }
+    for (entry, _) in verified where !zone.take(entry) { excess[entry.digest] = .zone }
     return excess
   }
 
@@ -96,6 +113,21 @@ package enum WaitingRoom {
       bytes -= entry.byteCount
       segments -= 1
       return true
+    }
+  }
+}
+
+extension PendingEntry {
+  /// The kind of unverified segments to which it belongs; nil if its author's signature was
+  /// verified.
+  ///
+  /// Under an unknown key an author can be verified only if the author is known.
+  func unverifiedKind(isKnown: Bool) -> Refusals.Kind? {
+    switch reason {
+    case .author: .stranger
+    case .epoch: isKnown ? nil : .stranger
+    case .format: .newer
+    case .gap, .cause, .quarantine, .falseClaim: nil
     }
   }
 }

@@ -19,19 +19,21 @@ extension Engine {
   /// Those of the names of a zone's segments that nobody can need, as far as this node can tell.
   ///
   /// That is what is not here and either is of no device that the members' log knows, or was looked
-  /// into and can never be used, or lies beyond what counts of a device that was removed, or holds
-  /// changes that are here in other files. What was not read, as it has no room here yet, stays;
-  /// and so does, where this node began from a snapshot, what may be from before it.
+  /// into and can never be used, by whatever program of this node, or lies beyond what counts of a
+  /// device that was removed, or holds changes that are here in other files. What was not read, as
+  /// it has no room here yet, stays; and so does, where this node began from a snapshot, what may
+  /// be from before it.
   package func useless(_ names: [SegmentName], in id: ZoneID) throws -> Set<SegmentName> {
     let zone = try zone(id)
     let held = try held(names, in: id)
     let hasAll = try !beganFromSnapshot(id)
     let ordered = names.filter { !held.contains($0) }.sorted()
     let vain = beyondCuts(ordered, in: zone)
+    let refusals = try Refusals(of: id, in: store)
     return Set(
       ordered.filter { name in
         guard let device = zone.deviceByTag[name.authorTag] else { return true }
-        if refusals.reason(for: name.digest, in: id) != nil || vain.contains(name) { return true }
+        if refusals.isForever(name.digest) || vain.contains(name) { return true }
         let author = Author(device: device, incarnation: name.incarnation)
         return hasAll && name.last <= zone.frontier[author]
       })

@@ -172,12 +172,14 @@ extension Engine {
     nowMilliseconds: UInt64
   ) throws -> Taking {
     var taking = try taking(of: id, from: listing)
+    // All or nothing: what it may fetch in vain has a bound of its own.
+    taking.waste.isLimited = false
     var names = try goOn(&taking, nowMilliseconds: nowMilliseconds)
     while !names.isEmpty {
-      let usable = names.filter { refusals.reason(for: $0.digest, in: id) == nil }
-      let lacking = usable.filter { files[$0] == nil }
+      let lacking = names.filter { files[$0] == nil }
       guard lacking.isEmpty else { throw LacksFiles(names: lacking) }
-      let fetched = usable.compactMap { name in (files[name] ?? nil).map { (name: name, bytes: $0) }
+      let fetched = names.compactMap { name in
+        (files[name] ?? nil).map { (name: name, bytes: $0) }
       }
       let found = Set(fetched.map(\.name))
       for name in names where !found.contains(name) { taking.fail(name) }

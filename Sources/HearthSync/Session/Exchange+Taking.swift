@@ -16,20 +16,10 @@ extension Exchange {
   }
 
   private mutating func fetch(_ names: [SegmentName], _ taking: inout Taking) async throws {
-    let zone = taking.zone
-    let refused = try turn { engine in
-      names.map { engine.refusals.reason(for: $0.digest, in: zone) }
-    }
-    transport.expect(zip(names, refused).filter { $0.1 == nil }.map(\.0))
+    transport.expect(names)
     var batch: [(name: SegmentName, bytes: [UInt8])] = []
     var batchBytes = 0
-    for (name, reason) in zip(names, refused) {
-      if let reason {
-        Probe.refusedBefore.hit()
-        taking.fail(name)
-        report.problems.append(Exchange.problem(with: transport.place(of: name), reason))
-        continue
-      }
+    for name in names where taking.waste.allows(name) {
       do {
         let bytes = try await transport.fetch(name)
         batch.append((name, bytes))

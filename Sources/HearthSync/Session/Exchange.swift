@@ -57,6 +57,7 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   ) async throws {
     do {
       let life = try turn { $0.incarnation }
+      if check == .all { try turn { try $0.examineAgain(carried) } }
       // Read before the listings: what another exchange gives meanwhile is not lost to this one.
       let name = report.setting
       let held = transport.canDecay ? try turn { try $0.heldBefore(on: name) } : nil
@@ -202,6 +203,13 @@ extension Engine {
   func exchangedZones(_ carried: CarriedGroups) -> [ZoneID] {
     zones.filter { isExchanged($0) && carried.contains($0.group) }
       .sorted { ($0.kind.rawValue, $0.id) < ($1.kind.rawValue, $1.id) }.map(\.id)
+  }
+
+  /// Forgets which files were refused: whoever has all files read wants these to be read too.
+  func examineAgain(_ carried: CarriedGroups) throws {
+    try store.transaction {
+      for zone in exchangedZones(carried) { try Refusals.forget(zone, in: store) }
+    }
   }
 
   /// Whether this device belongs to a zone's group.

@@ -46,6 +46,13 @@ struct Taking {
   fileprivate var refusedWaiting = 0
   fileprivate var rounds = 0
   fileprivate var round: Round?
+  /// What was not worth fetching when it was planned last.
+  fileprivate var vain: Set<SegmentName> = []
+  /// What was refused, and so is told already.
+  fileprivate var told: Set<SegmentName> = []
+  /// What it costs that files were fetched in vain.
+  var waste = Waste()
+  private var hasLeft = false
   private var news = News()
 
   fileprivate init(zone: ZoneID, listing: TransportListing, pending: [PendingEntry]) {
@@ -56,7 +63,7 @@ struct Taking {
     waiting = pending.count - unread
   }
 
-  /// Notes that a file could not be fetched or is known to be of no use.
+  /// Notes that a file could not be fetched.
   mutating func fail(_ name: SegmentName) {
     tried.insert(name)
     dropped.remove(name)
@@ -70,6 +77,69 @@ struct Taking {
   }
 
   fileprivate mutating func note(_ change: (inout News) -> Void) { change(&news) }
+
+  /// Notes that some of what is worth fetching is left to the next sync; told once.
+  fileprivate mutating func leave(_ zone: ZoneState) {
+    guard !hasLeft else { return }
+    hasLeft = true
+    news.problems.append(
+      TransportProblem(
+        place: "zone \(zone.name)",
+        fault: "too many files could not be used: this round did not try the others",
+        remedy: "delete the files that are named above, then sync again", hidesData: true))
+  }
+}
+
+/// What it costs in one sync that files are fetched in vain although they were before, or may have
+/// been.
+///
+/// What is fetched in vain is remembered. It is fetched again if other knowledge may help, or if
+/// there was more of it than is remembered. For that, each device has an allowance in each sync,
+/// and strangers have one together; the rest is left to the next sync. A device whose log advances
+/// has its allowance anew, and where membership advances the strangers have.
+struct Waste {
+  /// The allowance in bytes.
+  static let maximumBytes = 2 << 20
+  /// What a file costs beside its bytes.
+  static let fileBytes = 1_024
+
+  /// Whether there is an allowance at all.
+  var isLimited = true
+  private var bytes: [Identifier: Int] = [:]
+  /// The tags of known devices; strangers have the account of tag zero.
+  private var known: Set<Identifier> = []
+  /// The files that count if they are of no use.
+  private var counted: Set<SegmentName> = []
+
+  private func account(of name: SegmentName) -> Identifier {
+    known.contains(name.authorTag) ? name.authorTag : .zero
+  }
+
+  /// Takes over which devices are known, and which of the names to fetch count.
+  fileprivate mutating func plan(
+    _ names: [SegmentName], _ examined: ExaminedFiles, in zone: ZoneState
+  ) {
+    known = Set(zone.deviceByTag.keys)
+    counted = Set(examined.isFull ? names : names.filter(examined.remembers))
+  }
+
+  /// Whether a file may be fetched in this sync.
+  func allows(_ name: SegmentName) -> Bool {
+    !isLimited || !counted.contains(name)
+      || bytes[account(of: name), default: 0] < Waste.maximumBytes
+  }
+
+  /// Counts a file that was fetched in vain.
+  fileprivate mutating func count(_ name: SegmentName, _ byteCount: Int) {
+    guard counted.contains(name) else { return }
+    bytes[account(of: name), default: 0] += byteCount + Waste.fileBytes
+  }
+
+  /// Notes that logs of a zone advanced.
+  fileprivate mutating func renew(_ authors: [Author], of zone: ZoneState) {
+    for author in authors { bytes[zone.authorTag(of: author.device)] = nil }
+    if zone.kind == .control, !authors.isEmpty { bytes[.zero] = nil }
+  }
 }
 
 extension Engine {
@@ -85,46 +155,66 @@ extension Engine {
   /// too often.
   ///
   /// What waited may turn out to be unusable when it is opened. Then others that cover the same
-  /// changes are tried.
+  /// changes are tried. What was not worth fetching may be when others have arrived.
   mutating func goOn(_ taking: inout Taking, nowMilliseconds: UInt64) throws -> [SegmentName] {
     repeat {
       let isDone = try taking.round.map { try isEnough($0, taking) } ?? false
+      let former = isDone ? taking.vain : nil
       taking.round = nil
-      let names = isDone ? [] : try nextFiles(&taking, nowMilliseconds: nowMilliseconds)
+      let names = try nextFiles(&taking, among: former, nowMilliseconds: nowMilliseconds)
       if !names.isEmpty { return names }
     } while try receiveWaiting(&taking, nowMilliseconds: nowMilliseconds)
       && taking.rounds < Engine.maximumRounds
+    try tellRefused(&taking)
     return []
   }
 
+  /// - Parameter former: what is to be fetched if it is worth it; nil for everything.
   private func nextFiles(
-    _ taking: inout Taking, nowMilliseconds: UInt64
+    _ taking: inout Taking, among former: Set<SegmentName>?, nowMilliseconds: UInt64
   ) throws -> [SegmentName] {
+    if let former, former.isEmpty { return [] }
     let zone = try zone(taking.zone)
     let plan = SyncPlan(zone: zone, known: taking.known)
+    let examined = try examined(in: zone)
+    taking.vain = examined.vain(among: taking.listing.segments)
     let failed = taking.tried.subtracting(taking.dropped.filter(plan.isNext))
-    var names = try worthFetching(
-      plan.fetches(from: taking.listing, except: failed), in: zone,
-      nowMilliseconds: nowMilliseconds)
+    var names = examined.inTurn(
+      try worthFetching(
+        plan.fetches(from: taking.listing, except: failed.union(taking.vain)), in: zone,
+        nowMilliseconds: nowMilliseconds))
+    if let former { names.removeAll { !former.contains($0) } }
     if Mutant.skipsOwnEarlierLives.isActive {
       let own = zone.authorTag(of: device)
       names.removeAll { $0.authorTag == own }
     }
     guard !names.isEmpty else { return [] }
-    guard taking.rounds < Engine.maximumRounds else {
-      taking.note {
-        $0.problems.append(
-          TransportProblem(
-            place: "zone \(zone.name)",
-            fault: "too many files could not be used: this round did not try the others",
-            remedy: "delete the files that are named above, then sync again", hidesData: true))
-      }
-      return []
-    }
+    taking.waste.plan(names, examined, in: zone)
+    let affordable = names.filter(taking.waste.allows)
+    let hasRounds = taking.rounds < Engine.maximumRounds
+    if !hasRounds || affordable.count < names.count { taking.leave(zone) }
+    guard hasRounds, !affordable.isEmpty else { return [] }
     taking.rounds += 1
     taking.round = Taking.Round(
-      names: names, failures: taking.failures, unread: taking.unread, waiting: taking.waiting)
-    return names
+      names: affordable, failures: taking.failures, unread: taking.unread,
+      waiting: taking.waiting)
+    return affordable
+  }
+
+  /// Tells of the files that seem to hold news and can never be used, as was found out before.
+  private func tellRefused(_ taking: inout Taking) throws {
+    guard !taking.vain.isEmpty else { return }
+    let zone = try zone(taking.zone)
+    let plan = SyncPlan(zone: zone, known: taking.known)
+    let examined = try examined(in: zone)
+    for name in taking.listing.segments
+    where taking.vain.contains(name) && !taking.told.contains(name) && !plan.reaches(name)
+      && examined.isForever(name)
+    {
+      Probe.refusedBefore.hit()
+      taking.told.insert(name)
+      taking.note { $0.refused.append((name, Refusals.words)) }
+    }
   }
 
   /// Whether what a round brought is enough.
@@ -168,11 +258,19 @@ extension Engine {
     }
     let received = try receive(
       files.map(\.bytes), in: taking.zone, nowMilliseconds: nowMilliseconds)
+    let settled = Set(received.noted.filter { $0.kind != .stranger }.map(\.digest))
     let waiting = received.waiting.values.reduce(0, +)
     taking.unread = received.waiting[.format] ?? 0
     taking.waiting = waiting - taking.unread
     for (digest, reason) in received.refused {
-      if names[digest] != nil { taking.failures += 1 } else { taking.refusedWaiting += 1 }
+      if let name = names[digest] {
+        taking.failures += 1
+        taking.told.insert(name)
+        // What is remembered as refused is not fetched again before that may help.
+        if !settled.contains(digest) { taking.tried.remove(name) }
+      } else {
+        taking.refusedWaiting += 1
+      }
       if Mutant.oneBadFileStops.isActive { throw SyncError(.malformed, reason) }
     }
     taking.note { news in
@@ -181,5 +279,10 @@ extension Engine {
       news.refused += received.refused.map { (names[$0.0], $0.1) }
     }
     taking.dropped.formUnion(received.dropped.compactMap { names[$0] })
+    let refused = Set(received.refused.map(\.digest))
+    for file in files where refused.contains(file.name.digest) {
+      taking.waste.count(file.name, file.bytes.count)
+    }
+    taking.waste.renew(received.authors, of: try zone(taking.zone))
   }
 }
