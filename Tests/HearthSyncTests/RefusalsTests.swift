@@ -153,6 +153,22 @@ struct RefusalsTests {
     #expect(try family.members[0].useless(left, in: family.control).isEmpty)
   }
 
+  @Test("In the members' log a file of an unknown device is of use until it was looked into")
+  func unread() throws {
+    let family = try EngineFamily(2)
+    let engine = family.members[0]
+    for id in [family.control, family.zone] {
+      let name = SegmentName(
+        zoneTag: try engine.zone(id).tag, authorTag: EngineFamily.id(99), incarnation: 1, first: 1,
+        last: 1, digest: digest(7))
+      #expect(try engine.useless([name], in: id).isEmpty == (id == family.control))
+      try engine.store.transaction {
+        try Refusals.add([refused(7, .stranger)], of: id, in: engine.store) { [] }
+      }
+      #expect(try engine.useless([name], in: id) == [name])
+    }
+  }
+
   @Test("A pending segment that decays in the store does not keep the good file away")
   func decayed() throws {
     var family = try EngineFamily(3)

@@ -22,7 +22,8 @@ extension Engine {
   /// into and can never be used, by whatever program of this node, or lies beyond what counts of a
   /// device that was removed, or holds changes that are here in other files. What was not read, as
   /// it has no room here yet, stays; and so does, where this node began from a snapshot, what may
-  /// be from before it.
+  /// be from before it. In the members' log a file that was not read may be what makes its device
+  /// known, so it stays too.
   package func useless(_ names: [SegmentName], in id: ZoneID) throws -> Set<SegmentName> {
     let zone = try zone(id)
     let held = try held(names, in: id)
@@ -32,7 +33,9 @@ extension Engine {
     let refusals = try Refusals(of: id, in: store)
     return Set(
       ordered.filter { name in
-        guard let device = zone.deviceByTag[name.authorTag] else { return true }
+        guard let device = zone.deviceByTag[name.authorTag] else {
+          return zone.kind == .data || refusals.contains(name.digest)
+        }
         if refusals.isForever(name.digest) || vain.contains(name) { return true }
         let author = Author(device: device, incarnation: name.incarnation)
         return hasAll && name.last <= zone.frontier[author]
