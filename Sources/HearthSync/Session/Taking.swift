@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthMembership
 
 /// What is on its way from a transport into a zone: the files that were fetched, and what came of
 /// it.
