@@ -94,7 +94,8 @@ def main():
         check([title for time, title in other if time.startswith("about ")]
               == ["7 kills of a node", "7 kills of a relay"], "guessed: %r" % other)
         for fails, title in (
-                ("membership-promises random", "membership: 100000 random histories with liars"),
+                ("membership-promises random 0 100000",
+                 "membership: 100000 random histories with liars"),
                 ("kill_loop.py", "300 kills of a node"), ("hearth-sim exhaustive", "simulations")):
             bad = stage.run("prove", fails=fails)
             check(bad.returncode == 1, "%s: status %d" % (fails, bad.returncode))

@@ -117,6 +117,10 @@ struct Exhaustive {
     var next = world
     guard let deed = fitting(move.deed, world) else { return nil }
     let isLiar = world.liars.contains(move.device)
+    if !isLiar, let time = move.time {
+      guard time >= world.now else { return nil }
+      next.wait(until: time)
+    }
     switch choice {
     case .quiet, .hearing:
       guard !isLiar else { return nil }
@@ -132,7 +136,7 @@ struct Exhaustive {
       guard next.logs[move.device] != nil || isEntry(move.deed) else { return nil }
       if choice != .nothingNew || isEntry(move.deed) { hear(&next, move.device) }
       guard let claim = claim(next, move, choice) else { return nil }
-      next.write(move.device, deed, claim)
+      next.write(move.device, deed, claim, at: move.time)
       return next
     }
   }

@@ -43,9 +43,11 @@ package enum Deed: Sendable, Hashable {
   /// Issues a link.
   ///
   /// With `forPerson` it brings a further device of that person (the author's own, or a lower-
-  /// ranked person's) and `role` is to be ignored.
-  case invite(id: Int, role: Role, forPerson: Int?, uses: Int, needsApproval: Bool)
-  /// Closes a link, also because it is expired: there is no other sign of the time.
+  /// ranked person's) and `role` is to be ignored. `expires` is the last moment at which it is
+  /// good.
+  case invite(
+    id: Int, role: Role, forPerson: Int?, uses: Int, needsApproval: Bool, expires: Int = .max)
+  /// Closes a link, also because it is expired.
   case close(invite: Int)
   /// The first act of a new device that holds a self-approving link.
   case join(invite: Int, person: Int)
@@ -92,13 +94,29 @@ package struct Act: Sendable, Hashable {
   ///
   /// A missing device means 0. The author's own earlier operations are always seen.
   package let claims: [Int: Int]
+  /// The moment at which the author claims to write, from 0.
+  ///
+  /// Honest authors claim the true one; liars claim any.
+  package let time: Int
 
-  package init(id: Int, device: Int, sequence: Int, deed: Deed, claims: [Int: Int]) {
+  package init(
+    id: Int, device: Int, sequence: Int, deed: Deed, claims: [Int: Int], time: Int = 0
+  ) {
+    self.time = time
     self.id = id
     self.device = device
     self.sequence = sequence
     self.deed = deed
     self.claims = claims
+  }
+
+  /// The same act with something else in some places.
+  package func changing(
+    sequence: Int? = nil, deed: Deed? = nil, claims: [Int: Int]? = nil, time: Int? = nil
+  ) -> Act {
+    Act(
+      id: id, device: device, sequence: sequence ?? self.sequence, deed: deed ?? self.deed,
+      claims: claims ?? self.claims, time: time ?? self.time)
   }
 }
 

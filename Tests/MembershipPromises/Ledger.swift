@@ -9,6 +9,8 @@ struct Ledger {
     let forPerson: Int?
     let uses: Int
     let approval: Bool
+    /// The last moment at which the link is good.
+    let expires: Int
   }
 
   /// What an act does with numbers resolved; -1 stands for something that does not exist.
@@ -70,14 +72,14 @@ struct Ledger {
     let time = acts.count
     acts.append(act)
     if actIndex[act.id] == nil { actIndex[act.id] = time }
-    if case .invite(let id, let role, let person, let uses, let approval) = act.deed,
+    if case .invite(let id, let role, let person, let uses, let approval, let expires) = act.deed,
       linkIndex[id] == nil
     {
       linkIndex[id] = links.count
       links.append(
         Link(
           issue: time, role: role, forPerson: person.map { number(person: $0) }, uses: uses,
-          approval: approval))
+          approval: approval, expires: expires))
     }
     let place = number(device: act.device)
     device.append(place)
@@ -125,7 +127,7 @@ struct Ledger {
   private mutating func move(_ act: Act) -> Move {
     switch act.deed {
     case .found: .found
-    case .invite(let id, _, _, _, _): .invite(link: linkIndex[id] ?? -1)
+    case .invite(let id, _, _, _, _, _): .invite(link: linkIndex[id] ?? -1)
     case .close(let id): .close(link: linkIndex[id] ?? -1)
     case .join(let id, let person):
       .join(link: linkIndex[id] ?? -1, person: number(person: person))

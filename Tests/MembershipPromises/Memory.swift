@@ -25,6 +25,7 @@ extension Act {
       return random.next()
     }
     var key = mix(sequence, mix(device, 1))
+    if time != 0 { key = mix(time, key) }
     for (device, count) in claims.sorted(by: { $0.key < $1.key }) where count > 0 {
       key = mix(count, mix(device, key))
     }
@@ -41,7 +42,7 @@ extension Deed {
     }
     switch self {
     case .found: return 1
-    case .invite(let id, _, _, _, _): return 2 + id << 8
+    case .invite(let id, _, _, _, _, _): return 2 + id << 8
     case .close(let link): return 3 + link << 8
     case .join(let link, let person): return 4 + link << 8 + person << 20
     case .admit(let link, let device, _): return 5 + link << 8 + device << 20

@@ -100,10 +100,7 @@ extension History {
       for (device, count) in act.claims {
         if let end = left[device], count > end { claims[device] = end == 0 ? nil : end }
       }
-      result.append(
-        Act(
-          id: act.id, device: act.device, sequence: act.sequence, deed: act.deed,
-          claims: claims))
+      result.append(act.changing(claims: claims))
     }
     return result
   }

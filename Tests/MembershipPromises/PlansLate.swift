@@ -1,4 +1,4 @@
-/// The regression plans T6 to T10 and the list of all.
+/// The regression plans T6 to T10 and the list of all; those with clocks are in `PlansClocks`.
 
 /// T6: the owner's phone is stolen; a finished recovery; then a fresh device of the thief
 /// cites Berta at her last act without what Berta had seen there.
@@ -194,5 +194,5 @@ package func regressionPlans() -> [Plan] {
     planT9(0, knowing: false), planT9(1, knowing: false), planT9(2, knowing: false),
     planT9(0, knowing: true), planT9(1, knowing: true), planT9(2, knowing: true),
     planT10(confirmed: false), planT10(confirmed: true),
-  ]
+  ] + clockPlans()
 }

@@ -10,11 +10,13 @@ extension Truth {
 
   func promise(aboutPerson person: Int, role: Role?) -> Promise {
     let time = cause[person]
-    guard time >= 0 else { return .noGain }
+    guard time >= 0 else {
+      return isLate { $0.person == person } ? .expiryHolds : .noGain
+    }
     switch ledger.moves[time] {
     case .join, .admit:
       if let role, role.rank > final.people[person].highest { return .noGain }
-      return isVouched(ledger.moves[time], ledger.device[time]) ? .entryIsFinal : .liveness
+      return isVouched(ledger.moves[time], ledger.device[time]) ? staying(time) : .liveness
     case .remove, .confirmHandover: return .lasting
     case .found: return .lasting
     default: return .liveness
@@ -25,10 +27,12 @@ extension Truth {
     let time = deviceCause[device]
     let person = ledger.owner[device]
     if isIn, person >= 0, final.people[person].isOut, cause[person] >= 0 { return .lasting }
-    guard time >= 0, person >= 0 else { return .noGain }
+    guard time >= 0, person >= 0 else {
+      return isLate { $0.device == device } ? .expiryHolds : .noGain
+    }
     switch ledger.moves[time] {
     case .join, .admit:
-      return isVouched(ledger.moves[time], device) ? .entryIsFinal : .liveness
+      return isVouched(ledger.moves[time], device) ? staying(time) : .liveness
     case .revoke:
       return ledger.owner[ledger.device[time]] == person ? .stolenDevice : .lasting
     default: return .lasting
@@ -194,6 +198,7 @@ extension Truth {
     if !beyond.isEmpty && !beyond.contains(where: mayWitness) {
       result.append(silent(void, .rankNeeded, "without what acts beyond their rank say"))
     }
+    if let probe = clocksProbe() { result.append(probe) }
     return result
   }
 

@@ -66,6 +66,20 @@ package enum Promise: String, Sendable, CaseIterable {
   ///
   /// The same for somebody who left, once a higher rank has seen it. Derived.
   case leavingSilences
+  /// Q.
+  ///
+  /// A joining that an honest owner or admin who knew the link first sees after its expiry, by that
+  /// one's own clock, and that nobody of rank had confirmed before, is in only if a person approves
+  /// it. The same is true of one that claims itself to be late.
+  case expiryHolds
+  /// R.
+  ///
+  /// A joining that somebody of rank confirmed stays, whatever anybody's clock claims. Clocks
+  /// decide nothing but whether a joining is in time.
+  case clocksUndoNothing
+
+  /// Only histories with clocks can break it.
+  package var isAboutClocks: Bool { self == .expiryHolds || self == .clocksUndoNothing }
 }
 
 /// Promises that go further than the words of the design; each can be switched off.

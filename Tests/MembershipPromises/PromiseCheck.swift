@@ -1,7 +1,12 @@
 /// The entry points.
 package enum PromiseCheck {
   /// The random history of a seed.
-  package static func history(seed: UInt64) -> History { Story.tell(seed: seed) }
+  ///
+  /// - Parameter grace: nil where no time passes and no link expires; else how long after the
+  ///   expiry of a link honest owners and admins still confirm by themselves whoever arrives.
+  package static func history(seed: UInt64, grace: Int? = nil) -> History {
+    Story.tell(seed: seed, grace: grace)
+  }
 
   /// The first promise that the resolver breaks in the random history of the seed, if any.
   package static func random(
@@ -18,8 +23,8 @@ package enum PromiseCheck {
 
 extension Story {
   /// Tells a whole random history.
-  static func tell(seed: UInt64) -> History {
-    var story = Story(seed: seed)
+  static func tell(seed: UInt64, grace: Int? = nil) -> History {
+    var story = Story(seed: seed, grace: grace)
     story.gather()
     var turns = 0
     while !story.isFull && turns < 400 {
@@ -50,6 +55,8 @@ extension Story {
   }
 
   private mutating func turn() {
+    passTime()
+    approveSometimes()
     if random.chance(8) { for device in devices { side[device] = random.below(2) } }
     for _ in 0..<random.below(5) { gossip() }
     if isFull { return }

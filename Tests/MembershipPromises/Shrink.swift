@@ -81,8 +81,7 @@ extension History {
     let act = acts[place]
     var claims = act.claims
     claims[device] = nil
-    result.acts[place] = Act(
-      id: act.id, device: act.device, sequence: act.sequence, deed: act.deed, claims: claims)
+    result.acts[place] = act.changing(claims: claims)
     if !liars.contains(act.device) { result.known[act.id]?[device] = nil }
     return result
   }

@@ -1,8 +1,6 @@
 extension Act {
   /// The same act saying nothing.
-  var silenced: Act {
-    Act(id: id, device: device, sequence: sequence, deed: .heartbeat, claims: claims)
-  }
+  var silenced: Act { changing(deed: .heartbeat) }
 }
 
 extension Act {
@@ -10,10 +8,7 @@ extension Act {
   private static let noLink = 1_000_000_000
 
   /// The same act as if it had never been: not even its author's knowledge counts.
-  var meaningless: Act {
-    Act(
-      id: id, device: device, sequence: sequence, deed: .close(invite: Act.noLink), claims: claims)
-  }
+  var meaningless: Act { changing(deed: .close(invite: Act.noLink)) }
 
   /// Whether it is there only for others to have been seen.
   package var isMeaningless: Bool { deed == .close(invite: Act.noLink) }

@@ -14,13 +14,19 @@ package enum Start: String, Sendable, CaseIterable {
   case recovery
   /// Anna d0 and d5 (liar) have the words; Berta d10 and Cora d20 are admins; no offer yet.
   case handingOver
+  /// Owner Anna d0, admin Berta d10, admin Cora d20 (liar), a link that expires at 5: an honest
+  /// joiner, a finder who sets the clock back and one who does not.
+  case expiring
 
   struct Move {
     let device: Int
     let deed: Deed
     /// For liars: an act whose past is worth claiming.
     let past: Int?
-    init(_ device: Int, _ deed: Deed, _ past: Int? = nil) {
+    /// The true time from which an honest device writes it, or what a liar claims.
+    let time: Int?
+    init(_ device: Int, _ deed: Deed, _ past: Int? = nil, at time: Int? = nil) {
+      self.time = time
       self.device = device
       self.deed = deed
       self.past = past
@@ -36,6 +42,7 @@ package enum Start: String, Sendable, CaseIterable {
     case .stolenPhone: Self.buildStolenPhone()
     case .recovery: Self.buildRecovery()
     case .handingOver: Self.buildHandingOver()
+    case .expiring: Self.buildExpiring()
     }
   }
 
@@ -199,6 +206,28 @@ package enum Start: String, Sendable, CaseIterable {
         Move(5, .withdraw, last), Move(5, .revoke(device: 0), last),
         Move(5, .setRole(person: 1, role: .member), last), Move(0, .withdraw),
         Move(10, .remove(person: 0)),
+      ]
+    )
+  }
+
+  /// All three may use the link, so that nothing but its expiry speaks against them.
+  private static func buildExpiring() -> (world: World, moves: [Move]) {
+    var world = World.founded(liars: [20, 3, 51])
+    world.welcome(10, as: 1, .admin, host: 0)
+    world.welcome(20, as: 2, .admin, host: 0)
+    let link = world.link(by: 0, .member, uses: 3, expires: 5)
+    let seen = world.issue(of: link)
+    for device in [10, 20, 50, 3, 51] { world.deliver(seen, to: device) }
+    return (
+      world,
+      [
+        Move(50, .join(invite: link, person: 5), at: 4),
+        Move(3, .join(invite: link, person: 6), seen, at: 1),
+        Move(51, .join(invite: link, person: 7), seen, at: 9),
+        Move(0, .close(invite: link), at: 8), Move(10, .close(invite: link), at: 8),
+        Move(10, .confirm(device: 50)), Move(10, .confirm(device: 3)),
+        Move(20, .confirm(device: 51), seen, at: 1),
+        Move(20, .close(invite: link), seen, at: 9),
       ]
     )
   }

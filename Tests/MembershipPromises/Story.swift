@@ -14,10 +14,13 @@ struct Story {
   var side: [Int: Int] = [:]
   var nextWords = 1
   var nextKey = 1
+  /// What clocks say; nil where no time passes and no link expires.
+  var clocks: Clocks?
   let target: Int
 
-  init(seed: UInt64) {
+  init(seed: UInt64, grace: Int? = nil) {
     random = SplitMix64(seed: seed)
+    clocks = grace.map { Clocks(seed: seed, grace: $0) }
     target = Self.length(&random)
     note(world.write(0, .found))
   }
@@ -43,7 +46,8 @@ struct Story {
 
   @discardableResult
   mutating func write(_ device: Int, _ deed: Deed, _ claim: Claim = .everything) -> Int {
-    note(world.write(device, deed, claim))
+    let time = claimedTime(device)
+    return note(world.write(device, deed, claim, at: time))
   }
 
   func view(_ device: Int) -> View {
@@ -111,7 +115,7 @@ struct Story {
   func openLinks(_ view: View) -> [Int] {
     var result: [Int] = []
     for act in world.acts {
-      guard case .invite(let id, _, _, _, _) = act.deed, let link = link(id) else { continue }
+      guard case .invite(let id, _, _, _, _, _) = act.deed, let link = link(id) else { continue }
       if link < view.isOpen.count, view.isOpen[link] { result.append(id) }
     }
     return result
@@ -119,7 +123,7 @@ struct Story {
 
   func link(_ number: Int) -> Int? {
     ledger.links.indices.first {
-      if case .invite(let id, _, _, _, _) = ledger.acts[ledger.links[$0].issue].deed {
+      if case .invite(let id, _, _, _, _, _) = ledger.acts[ledger.links[$0].issue].deed {
         return id == number
       }
       return false
@@ -134,9 +138,10 @@ extension Story {
       return
     }
     if side[one] != side[other] && random.chance(80) { return }
-    world.sync(one, other)
-    if random.chance(60) { world.sync(other, one) }
+    sync(one, other)
+    if random.chance(60) { sync(other, one) }
     review(other)
+    closeOver(other, later: 0)
   }
 
   /// The automatic confirmations of an honest device.
@@ -162,6 +167,7 @@ extension Story {
     guard case .join(let link, _) = ledger.moves[entry] else { return true }
     if view.closing[link] >= 0, !ledger.sees(view.closing[link], entry) { return false }
     let seen = ledger.bits(world.received[device] ?? [:])
+    guard isTimely(entry, link, seen) else { return false }
     var rivals = 0
     seen.forEach {
       if case .join(let other, _) = ledger.moves[$0], other == link { rivals += 1 }

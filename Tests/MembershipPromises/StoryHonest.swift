@@ -9,14 +9,17 @@ extension Story {
     else { return false }
     let number = world.newInvite()
     let uses = random.chance(60) ? 1 : 2 + random.below(2)
+    let expires = expiry()
     write(
       host,
-      .invite(id: number, role: role, forPerson: nil, uses: uses, needsApproval: false))
+      .invite(
+        id: number, role: role, forPerson: nil, uses: uses, needsApproval: false,
+        expires: expires))
     if random.chance(50) { found.append(number) }
     if random.chance(40) { spread(host) }
     enter(number, person: newPerson(), host: host, liar: liar)
     if confirm, let newest = devices.last, !isFull {
-      world.sync(newest, host)
+      sync(newest, host)
       if !isLiar(host) { review(host) } else { write(host, .confirm(device: newest)) }
     }
     return true
@@ -24,17 +27,17 @@ extension Story {
 
   mutating func enter(_ number: Int, person: Int, host: Int, liar: Bool) {
     let device = newDevice()
-    world.sync(host, device)
+    sync(host, device)
     write(device, .join(invite: number, person: person))
     add(device)
     if liar { corrupt(device) }
-    if random.chance(70) { world.sync(device, host) }
-    if random.chance(50) { world.sync(host, device) }
+    if random.chance(70) { sync(device, host) }
+    if random.chance(50) { sync(host, device) }
   }
 
   mutating func spread(_ device: Int) {
     for other in devices where other != device && random.chance(50) {
-      world.sync(device, other)
+      sync(device, other)
     }
   }
 
@@ -42,9 +45,12 @@ extension Story {
   mutating func double(_ host: Int, liar: Bool) {
     guard let person = person(host), isActive(host, view(host)) else { return }
     let number = world.newInvite()
+    let expires = expiry()
     write(
       host,
-      .invite(id: number, role: .member, forPerson: person, uses: 1, needsApproval: false))
+      .invite(
+        id: number, role: .member, forPerson: person, uses: 1, needsApproval: false,
+        expires: expires))
     if random.chance(30) { found.append(number) }
     enter(number, person: person, host: host, liar: liar)
   }
@@ -174,12 +180,15 @@ extension Story {
   private mutating func admitSomebody(_ device: Int, _ role: Role, _ view: View) {
     let number = world.newInvite()
     let new: Role = role == .owner && random.chance(30) ? .admin : .member
+    let expires = expiry()
     write(
-      device, .invite(id: number, role: new, forPerson: nil, uses: 1, needsApproval: true))
+      device,
+      .invite(
+        id: number, role: new, forPerson: nil, uses: 1, needsApproval: true, expires: expires))
     let newcomer = newDevice()
     let person = newPerson()
     write(device, .admit(invite: number, device: newcomer, person: person))
-    world.sync(device, newcomer)
+    sync(device, newcomer)
     add(newcomer)
     if random.chance(20) { corrupt(newcomer) }
     if random.chance(70) { write(newcomer, .heartbeat) }
@@ -200,11 +209,11 @@ extension Story {
       seen.words[place] == key, seen.roles[place] != nil
     else { return }
     let device = newDevice()
-    world.sync(helper, device)
+    sync(helper, device)
     write(
       device, .recover(person: person, words: key, revokingOthers: random.chance(75)))
     add(device)
-    world.sync(device, helper)
+    sync(device, helper)
     review(helper)
     if random.chance(50) { spread(helper) }
   }

@@ -57,7 +57,7 @@ extension Story {
     default: write(device, .heartbeat, lie(device, about: nil))
     }
     if random.chance(50), let last = world.acts.last, let hearer = random.pick(devices) {
-      world.deliver(last.id, to: hearer)
+      deliver(last.id, to: hearer)
       review(hearer)
     }
   }
@@ -65,7 +65,7 @@ extension Story {
   private mutating func closeSome(_ device: Int) {
     var links: [(Int, Int)] = []
     for act in world.acts {
-      if case .invite(let id, _, _, _, _) = act.deed { links.append((id, act.id)) }
+      if case .invite(let id, _, _, _, _, _) = act.deed { links.append((id, act.id)) }
     }
     guard let (link, issue) = random.pick(links) else { return }
     write(device, .close(invite: link), lie(device, about: issue))
@@ -102,11 +102,12 @@ extension Story {
     let number = world.newInvite()
     let isOwn = random.chance(40)
     let role = random.pick([Role.admin, .member, .reader]) ?? .member
+    let expires = expiry()
     let issue = write(
       device,
       .invite(
         id: number, role: role, forPerson: isOwn ? own : nil, uses: 1 + random.below(2),
-        needsApproval: false), lie(device, about: nil))
+        needsApproval: false, expires: expires), lie(device, about: nil))
     found.append(number)
     guard !isFull else { return }
     let fresh = newDevice()

@@ -4,6 +4,7 @@ extension History {
     let person = persons[act.device].map { "p\($0)" } ?? "?"
     let kind = liars.contains(act.device) ? "LIAR" : "honest"
     var text = "#\(act.id) d\(act.device).\(act.sequence) (\(person) \(kind)) \(act.deed.words)"
+    if act.time != 0 { text += " at \(act.time)" }
     text += "; claims \(Self.words(act.claims))"
     let really = (known[act.id] ?? [:]).filter { $0.key != act.device }
     if really != act.claims { text += "; really knew \(Self.words(really))" }
@@ -30,9 +31,7 @@ extension History {
     for (index, act) in acts.enumerated() where index != place {
       let isLater = act.device == gone.device && act.sequence > gone.sequence
       rest.append(
-        Act(
-          id: act.id, device: act.device, sequence: act.sequence - (isLater ? 1 : 0),
-          deed: act.deed, claims: shrink(act.claims)))
+        act.changing(sequence: act.sequence - (isLater ? 1 : 0), claims: shrink(act.claims)))
     }
     var less = known.mapValues(shrink)
     less[gone.id] = nil
@@ -44,9 +43,10 @@ extension Deed {
   var words: String {
     switch self {
     case .found: "founds"
-    case .invite(let id, let role, let person, let uses, let approval):
+    case .invite(let id, let role, let person, let uses, let approval, let expires):
       "issues link \(id) for \(person.map { "a device of p\($0)" } ?? "a \(role)"), "
         + "\(uses) uses\(approval ? ", with approval" : "")"
+        + (expires == .max ? "" : ", until \(expires)")
     case .close(let link): "closes link \(link)"
     case .join(let link, let person): "joins by link \(link) as p\(person)"
     case .admit(let link, let device, let person): "admits d\(device) as p\(person) by link \(link)"

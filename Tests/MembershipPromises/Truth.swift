@@ -17,6 +17,9 @@ struct Truth {
   var settled: [Bool]
   var contested: [Bool]
   var excluded: [Bool]
+  /// Joinings after the expiry, by their own clock or by that of whoever closed the link, that
+  /// nobody confirmed.
+  var late: [Bool]
   var firm: [Bool]
   /// The rank that the author had for certain.
   var rank: [Int]
@@ -45,6 +48,7 @@ struct Truth {
     settled = no
     contested = no
     excluded = no
+    late = no
     firm = no
     isCertain = no
     rank = Array(repeating: 0, count: count)
@@ -71,7 +75,9 @@ struct Truth {
   }
 
   private var sets: [[Bool]] {
-    [armed, settled, contested, excluded, firm, backing, lowers, isCertain, sponsored]
+    [
+      armed, settled, contested, excluded, late, firm, backing, lowers, isCertain, sponsored,
+    ]
   }
 
   /// Whether each act was allowed in the past that it claims, and on what it rested there.
@@ -83,7 +89,8 @@ struct Truth {
         continue
       }
       var view = View(ledger, seeing: ledger.past[time])
-      sound.append(view.apply(time))
+      // A joining that says itself that it is late waits, and counts as soon as it is confirmed.
+      sound.append(view.apply(time) || view.isMerelyLate(time))
       var ground = Bits()
       for act in view.grounds(time) {
         ground[act] = true

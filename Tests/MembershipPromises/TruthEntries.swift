@@ -39,7 +39,9 @@ extension Truth {
     }
     for time in 0..<ledger.count {
       guard let entry = entry(time) else { continue }
-      let isOut = isExcluded(time, entry, sponsored)
+      let isLate = isOverdue(time, entry, sponsored)
+      let isOut = isLate || isExcluded(time, entry, sponsored)
+      late[time] = isLate
       excluded[time] = isOut
     }
   }
@@ -141,7 +143,7 @@ extension Truth {
       let backed = all.count { sponsored[$0.device] || vouched[$0.device] }
       if backed <= link.uses { return true }
     }
-    guard all.count <= link.uses else { return false }
+    guard all.count <= link.uses, ledger.acts[time].time <= link.expires else { return false }
     for other in 0..<ledger.count where other != time && (armed[other] || sound[other]) {
       if ends(other, entry.link), !ledger.sees(other, time) {
         if armed[other] || ledger.owner[ledger.device[other]] == entry.person { return false }

@@ -169,12 +169,21 @@ struct View {
     } else if wasIn[person] {
       return false
     }
-    guard isOpen[link], joined[link].count < facts.uses else {
+    guard isOpen[link], joined[link].count < facts.uses, ledger.acts[time].time <= facts.expires
+    else {
       pending[device] = time
       return false
     }
     admit(time, link, device, person)
     return true
+  }
+
+  /// Whether nothing but its own time speaks against a joining that was applied last.
+  func isMerelyLate(_ time: Int) -> Bool {
+    guard case .join(let link, _) = ledger.moves[time], link >= 0,
+      pending[ledger.device[time]] == time
+    else { return false }
+    return isOpen[link] && joined[link].count < ledger.links[link].uses
   }
 
   private mutating func admit(_ time: Int, _ link: Int, _ device: Int, _ person: Int) {

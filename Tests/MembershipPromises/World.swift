@@ -18,6 +18,8 @@ package struct World: Sendable {
   package private(set) var liars: Set<Int>
   /// What each device has received, its own log included.
   package private(set) var received: [Int: [Int: Int]] = [:]
+  /// The true time, which every honest clock shows.
+  package private(set) var now = 0
   var logs: [Int: [Int]] = [:]
   private var collective: [Int: Int] = [:]
   private var nextInvite = 1
@@ -46,9 +48,16 @@ package struct World: Sendable {
     if persons[device] == nil { persons[device] = person }
   }
 
+  /// The true time becomes this one, unless it is later already.
+  package mutating func wait(until time: Int) { now = max(now, time) }
+
   /// Writes an act and returns its id.
+  ///
+  /// - Parameter time: what a liar claims the time to be; honest devices claim the true one.
   @discardableResult
-  package mutating func write(_ device: Int, _ deed: Deed, _ claim: Claim = .everything) -> Int {
+  package mutating func write(
+    _ device: Int, _ deed: Deed, _ claim: Claim = .everything, at time: Int? = nil
+  ) -> Int {
     switch deed {
     case .found: own(device, by: device == 0 ? 0 : 1_000 + device)
     case .join(_, let person), .recover(let person, _, _): own(device, by: person)
@@ -59,7 +68,9 @@ package struct World: Sendable {
     claims[device] = nil
     let sequence = logs[device]?.count ?? 0
     let id = acts.count
-    let act = Act(id: id, device: device, sequence: sequence, deed: deed, claims: claims)
+    let act = Act(
+      id: id, device: device, sequence: sequence, deed: deed, claims: claims,
+      time: liars.contains(device) ? time ?? now : now)
     acts.append(act)
     logs[device, default: []].append(id)
     known[id] =
@@ -150,13 +161,15 @@ extension World {
 
   /// Issues a self-approving link and returns its number.
   package mutating func link(
-    by host: Int, _ role: Role, uses: Int = 1, forPerson: Int? = nil, approval: Bool = false
+    by host: Int, _ role: Role, uses: Int = 1, forPerson: Int? = nil, approval: Bool = false,
+    expires: Int = .max
   ) -> Int {
     let number = newInvite()
     write(
       host,
       .invite(
-        id: number, role: role, forPerson: forPerson, uses: uses, needsApproval: approval))
+        id: number, role: role, forPerson: forPerson, uses: uses, needsApproval: approval,
+        expires: expires))
     return number
   }
 
@@ -182,7 +195,7 @@ extension World {
   /// The act that issued the link.
   package func issue(of number: Int) -> Int {
     for act in acts {
-      if case .invite(let id, _, _, _, _) = act.deed, id == number { return act.id }
+      if case .invite(let id, _, _, _, _, _) = act.deed, id == number { return act.id }
     }
     return 0
   }

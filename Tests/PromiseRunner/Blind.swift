@@ -27,7 +27,7 @@ struct Blind {
   private func first(_ fault: Fault) -> UInt64? {
     for seed in from..<(from + seeds) {
       let checker = Checker(
-        PromiseCheck.history(seed: seed), promises: [fault.promise], seed: seed)
+        fault.history(seed: seed), promises: [fault.promise], seed: seed)
       guard checker.firstBroken({ fault.answer($0, PromiseAdapter.resolve) }) != nil,
         checker.firstBroken(PromiseAdapter.resolve) == nil
       else { continue }
@@ -40,7 +40,7 @@ struct Blind {
   private func caught(_ fault: Fault) -> [Promise: Int] {
     var result: [Promise: Int] = [:]
     for seed in from..<(from + 300) {
-      let checker = Checker(PromiseCheck.history(seed: seed), seed: seed)
+      let checker = Checker(fault.history(seed: seed), seed: seed)
       let broken = checker.firstBroken { fault.answer($0, PromiseAdapter.resolve) }
       guard let broken, checker.firstBroken(PromiseAdapter.resolve) == nil else { continue }
       result[broken.promise, default: 0] += 1

@@ -45,6 +45,15 @@ struct Found: ParsableCommand {
   }
 }
 
+/// Whether histories have clocks.
+struct ClockOptions: ParsableArguments {
+  @Flag(help: "Let time pass: links expire, and liars claim any time.") var clocks = false
+  @Option(help: "How long after an expiry honest admins still let in by themselves.") var grace = 2
+
+  /// The grace; nil without clocks.
+  var chosen: Int? { clocks ? max(0, grace) : nil }
+}
+
 struct Random: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Random histories, from a seed on.")
   @Argument(help: "The first seed.") var from: UInt64 = 0
@@ -52,9 +61,11 @@ struct Random: ParsableCommand {
   @Option(help: "How many threads.") var jobs = 1
   @Option(help: "After how many histories to tell how far it is.") var every: UInt64 = 10_000
   @Flag(help: "Print broken histories as they were told, too.") var full = false
+  @OptionGroup var clock: ClockOptions
 
   func run() throws {
-    let runner = Runner(from: from, count: count, jobs: jobs, every: every, isFull: full)
+    let runner = Runner(
+      from: from, count: count, jobs: jobs, every: every, isFull: full, grace: clock.chosen)
     if runner.run() > 0 { throw ExitCode.failure }
   }
 }
@@ -105,11 +116,12 @@ struct Worlds: ParsableCommand {
     discussion: "What it is certain of in one order of acts must not contradict another order.")
   @Argument(help: "The first seed.") var from: UInt64 = 0
   @Argument(help: "How many.") var count: UInt64 = 1_000
+  @OptionGroup var clock: ClockOptions
 
   func run() throws {
     var broken = 0
     for seed in from..<(from + count) {
-      let history = PromiseCheck.history(seed: seed)
+      let history = PromiseCheck.history(seed: seed, grace: clock.chosen)
       guard TwoWorlds.contradiction(history, seed: seed) != nil else { continue }
       broken += 1
       guard let (small, text) = TwoWorlds.shrink(history, seed: seed) else { continue }
@@ -135,12 +147,14 @@ struct Show: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "One random history, with what comes out.")
   @Argument(help: "Its seed.") var seed: UInt64
+  @OptionGroup var clock: ClockOptions
 
   func run() {
-    let checker = Checker(PromiseCheck.history(seed: seed))
+    let history = PromiseCheck.history(seed: seed, grace: clock.chosen)
+    let checker = Checker(history)
     for line in checker.trace() { say(line) }
-    say(PromiseAdapter.resolve(PromiseCheck.history(seed: seed).acts))
-    say(PromiseAdapter.decisions(PromiseCheck.history(seed: seed).acts))
+    say(PromiseAdapter.resolve(history.acts))
+    say(PromiseAdapter.decisions(history.acts))
     if let broken = checker.firstBroken(PromiseAdapter.resolve) {
       say("BROKEN \(broken.promise.rawValue): \(broken.reason)")
     }

@@ -26,7 +26,7 @@ struct Fault {
   }
 
   static var all: [Fault] {
-    entries + links + standings + ranks + devices + causes + orders + handovers
+    entries + links + standings + ranks + devices + causes + orders + handovers + clocks
   }
 }
 
@@ -49,7 +49,7 @@ extension Fault {
           guard case .join(let link, let person) = act.deed, outcome.roles[person] == nil
           else { continue }
           for made in acts {
-            guard case .invite(link, let role, nil, _, false) = made.deed else { continue }
+            guard case .invite(link, let role, nil, _, false, _) = made.deed else { continue }
             outcome.roles[person] = role
             outcome.devices.insert(act.device)
           }
@@ -82,7 +82,7 @@ extension Fault {
       Fault("every joining that was ever written uses up its link", .noTrace) { acts, outcome in
         let own = owners(acts)
         for act in acts {
-          guard case .invite(let link, _, nil, let uses, _) = act.deed else { continue }
+          guard case .invite(let link, _, nil, let uses, _, _) = act.deed else { continue }
           let users = acts.filter { if case .join(link, _) = $0.deed { true } else { false } }
           guard users.count > uses, let loser = users.map(\.device).max(),
             let person = own[loser], person != outcome.owner
@@ -140,7 +140,7 @@ extension Fault {
       },
       Fault("a link for oneself gives any role", .noGain) { acts, outcome in
         for act in acts {
-          guard case .invite(_, let role, let person?, _, _) = act.deed, person != outcome.owner,
+          guard case .invite(_, let role, let person?, _, _, _) = act.deed, person != outcome.owner,
             let present = outcome.roles[person], present.rank < role.rank
           else { continue }
           outcome.roles[person] = role

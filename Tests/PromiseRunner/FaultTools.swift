@@ -3,9 +3,7 @@ import MembershipPromises
 extension Act {
   /// The same act with another deed or other claims.
   func with(_ deed: Deed? = nil, claims: [Int: Int]? = nil) -> Act {
-    Act(
-      id: id, device: device, sequence: sequence, deed: deed ?? self.deed,
-      claims: claims ?? self.claims)
+    changing(deed: deed, claims: claims)
   }
 
   func sees(_ other: Act) -> Bool {

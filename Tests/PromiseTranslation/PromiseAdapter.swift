@@ -181,9 +181,19 @@ package enum PromiseAdapter {
     return lies.isEmpty ? items : items + lies.items
   }
 
-  /// Clocks tell nothing: each author writes what it likes, so any will do.
+  /// How many milliseconds the oracle's unit of time has.
+  private static let moment: UInt64 = 10_000
+
+  /// The claimed moment, with a part of it that tells nothing: each author writes what it likes, so
+  /// any will do.
   private static func clock(_ act: Act) -> UInt64 {
-    1 + UInt64(act.device * 7_919 + act.sequence * 104_729) % 1_009
+    UInt64(max(0, act.time)) * moment
+      + 1 + UInt64(act.device * 7_919 + act.sequence * 104_729) % 1_009
+  }
+
+  /// The end of the last moment at which a link is good.
+  private static func expiry(_ time: Int) -> UInt64 {
+    time == .max ? .max : UInt64(max(0, time)) * moment + moment - 1
   }
 
   private static func operation(
@@ -193,14 +203,15 @@ package enum PromiseAdapter {
     let proof = [UInt8](repeating: 1, count: 64)
     switch act.deed {
     case .found: return act.device == 0 ? .genesis(genesis) : .heartbeat([])
-    case .invite(let id, let role, let forPerson, let uses, let needsApproval):
+    case .invite(let id, let role, let forPerson, let uses, let needsApproval, let expires):
       return .inviteCreate(
         .init(
           invite: invite(id), signKey: zero, boxKey: zero,
           admission: needsApproval ? .approve : .auto,
           role: forPerson == nil
             ? HearthMembership.Role(rawValue: UInt8(role.rawValue)) ?? .reader : .reader,
-          person: forPerson.map(person), maximumUses: uses, expiresMilliseconds: .max))
+          person: forPerson.map(person), maximumUses: uses,
+          expiresMilliseconds: expiry(expires)))
     case .close(let id): return .inviteClose(invite: invite(id))
     case .join(let id, let person):
       return .join(
