@@ -75,12 +75,15 @@ extension ControlResolver {
     return ordered.compactMap { place in
       guard case .inviteCreate(let operation) = log.operation(place) else { return nil }
       let uses = index.uses[log.invited[place]].filter { isLive[$0] }
+      let closings = live.closings[log.invited[place]]
+      let isOver = operation.admission == .auto && !live.removalsOfUsers[place].isEmpty
+      let given = operation.person.flatMap { self.role(of: $0, .all) } ?? operation.role
+      let rank = max(given.rank, Role.child.rank)
+      let isEnded = closings.contains { person($0) == person(place) || standing($0) > rank }
       return Membership.Invite(
         operation: operation, creator: log.devices[place],
-        version: log.items[place].version,
-        isClosed: !live.closings[log.invited[place]].isEmpty
-          || operation.admission == .auto && !live.removalsOfUsers[place].isEmpty,
-        joins: uses.compactMap { enrolledPerson($0) })
+        version: log.items[place].version, isClosed: isOver || !closings.isEmpty,
+        isEnded: isOver || isEnded, rank: rank, joins: uses.compactMap { enrolledPerson($0) })
     }
   }
 

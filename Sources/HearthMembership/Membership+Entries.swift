@@ -31,43 +31,18 @@ extension Membership {
     }
   }
 
-  /// The effective joins and handovers that a device may make final and nobody has made final.
-  package struct Unconfirmed: Sendable {
-    /// The ids of those within their time by the local device's clock, strictly rising.
-    package var inTime: [RecordID] = []
-    /// The devices that joined by an expired invitation, in log order.
-    package var late: [DeviceID] = []
-  }
-
-  /// The operations that have effect and that a device may still make final.
+  /// The ids of the effective joins and handovers that a device may make final and nobody has made
+  /// final, strictly rising.
   ///
-  /// A joining device can claim any time. The confirming device therefore decides by its own clock
-  /// whether an invitation had expired. If an admin closed an expired invitation before a timely
-  /// join arrived there, that join still counts as timely. O(n) for n operations.
-  ///
-  /// - Parameter graceMilliseconds: the time that files may take from one device to another.
-  package func unconfirmed(
-    by device: DeviceID, nowMilliseconds: UInt64, graceMilliseconds: UInt64
-  ) -> Unconfirmed {
-    var found = Unconfirmed()
+  /// Contested joins are not among them: only a person admits them. O(n) for n operations.
+  package func unconfirmed(by device: DeviceID) -> [RecordID] {
     guard let own = resolver.enrolment(of: device, .all),
       let person = resolver.enrolledPerson(own), let role = resolver.role(of: person, .all)
-    else { return found }
-    for place in resolver.log.items.indices
-    where resolver.confirmations[place] == nil
-      && resolver.mayConfirm(place, person, role, enrolledBy: own)
-    {
-      let end = resolver.expiry(place)?.addingReportingOverflow(graceMilliseconds).partialValue
-      let isInTime = end.map { nowMilliseconds <= max($0, graceMilliseconds) } ?? true
-      let item = resolver.log.items[place]
-      if resolver.isLive[place] {
-        if isInTime { found.inTime.append(item.id) } else { found.late.append(item.device) }
-      } else if isInTime, resolver.isWaitingForExpiry(place) {
-        found.inTime.append(item.id)
-      }
-    }
-    found.inTime.sort()
-    return found
+    else { return [] }
+    return resolver.log.items.indices.filter {
+      resolver.isLive[$0] && resolver.confirmations[$0] == nil
+        && resolver.mayConfirm($0, person, role, enrolledBy: own)
+    }.map { resolver.log.items[$0].id }.sorted()
   }
 
   /// The ids of pending joins that a device may make final, strictly rising.
@@ -83,24 +58,6 @@ extension Membership {
 }
 
 extension ControlResolver {
-  fileprivate func expiry(_ place: Int) -> UInt64? {
-    verdicts[place].invite.flatMap { log.terms($0) }?.expiresMilliseconds
-  }
-
-  /// Whether a join is contested only by closes of its expired invitation that had not seen it.
-  fileprivate func isWaitingForExpiry(_ place: Int) -> Bool {
-    guard isWaiting(place), verdicts[place].refusal == nil,
-      case .overruled(_, .invitationClosed)? = contests[place],
-      case .join = log.operation(place), let invite = inviter(of: place),
-      let made = log.terms(invite),
-      mayStillInvite(invite, made, .all), live.removalsOfUsers[invite].isEmpty
-    else { return false }
-    return live.uses[log.invited[place]].count < made.maximumUses
-      && live.closings[log.invited[place]].allSatisfy {
-        log.items[$0].version.time.milliseconds >= made.expiresMilliseconds
-      }
-  }
-
   /// Whether a person with full knowledge may make a join or an ownership handover final.
   fileprivate func mayConfirm(
     _ place: Int, _ person: PersonID, _ role: Role, enrolledBy own: Int

@@ -124,6 +124,28 @@ extension MembershipNegativeTests {
             return $0.reason == .closed
           }, "\(name)")
       }
+      try onlyAPersonLetsIn(thief.device, &family, "revoked \(isRevoked)")
+    }
+  }
+
+  /// Upkeep lets nobody in who waits, whatever time they claim: a person does.
+  private func onlyAPersonLetsIn(
+    _ device: DeviceID, _ family: inout EngineFamily, _ name: String
+  ) throws {
+    for member in [0, 1] {
+      try family.members[member].maintain(nowMilliseconds: now + 1_002)
+    }
+    try family.meet([0, 1])
+    for member in [0, 1] {
+      #expect(!family.membership(member).isActive(device), "\(name), member \(member)")
+      #expect(family.membership(member).people.count == 2, "\(name), member \(member)")
+      #expect(family.membership(member).waiting.map(\.device) == [device], "\(name)")
+    }
+    let entry = try #require(family.membership(0).waiting.first)
+    try family.members[0].confirm(entry.id, in: family.group, nowMilliseconds: now + 1_003)
+    try family.meet([0, 1])
+    for member in [0, 1] {
+      #expect(family.membership(member).isActive(device), "\(name), member \(member)")
     }
   }
 

@@ -240,8 +240,6 @@ package enum Mutant: String, CaseIterable, Sendable {
   case trustsFormerMakers
   /// Expired invitations are closed after a new invitation, not before.
   case closesAfterInviting
-  /// Keys made in the step that admits a pending person are not for that person.
-  case keysBeforeEntry
   /// A snapshot by somebody who knew of a removal is kept after that removal was overruled.
   case keepsOverruledBase
   /// A zone continues to build on a snapshot with one of two branches of which neither counts.

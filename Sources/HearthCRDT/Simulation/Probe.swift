@@ -67,7 +67,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case cutHolds = "people.cut-holds"
   case inviteOver = "people.invite-over"
   case closedBeforeInviting = "people.closed-before-inviting"
-  case waitingAdmitted = "people.waiting-admitted"
+  case closedBeforeReading = "people.closed-before-reading"
   case changesAdopted = "people.changes-adopted"
   // Exchanges
   case roundFailed = "exchange.round-failed"

@@ -3,61 +3,39 @@ import HearthMembership
 
 // Automatic handling of joins and invitations.
 extension Engine {
-  /// How long a join may take to reach this device after its invitation expired: 7 days.
+  /// How long after the expiry of an invitation, by this device's clock, a join by it may still
+  /// arrive here and have effect: 7 days.
+  ///
+  /// Admins may be away while somebody joins in time.
   package static var graceMilliseconds: UInt64 { 7 * 24 * 60 * 60 * 1_000 }
 
   /// The operation that confirms all effective joins that this device may confirm; empty if none is
   /// unconfirmed.
-  func confirmations(in group: GroupID, nowMilliseconds: UInt64) -> [ControlOperation] {
-    let unconfirmed = membership(of: group).unconfirmed(
-      by: device, nowMilliseconds: nowMilliseconds,
-      graceMilliseconds: Engine.graceMilliseconds)
-    guard !unconfirmed.inTime.isEmpty else { return [] }
-    return [.confirm(Array(unconfirmed.inTime.prefix(ControlOperation.maximumItems)))]
+  ///
+  /// It confirms no pending join: that takes a person.
+  func confirmations(in group: GroupID) -> [ControlOperation] {
+    let unconfirmed = membership(of: group).unconfirmed(by: device)
+    guard !unconfirmed.isEmpty else { return [] }
+    return [.confirm(Array(unconfirmed.prefix(ControlOperation.maximumItems)))]
   }
 
-  /// Confirms all joins that this device may confirm.
+  /// Closes automatic invitations that expired longer ago than the grace, before this device learns
+  /// who joined by them.
   ///
-  /// If one of them is pending, the confirmation admits somebody. It is then performed at once, so
-  /// that the keys of this round are made for the person's device and recovery words too.
-  ///
-  /// - Returns: The operations that are left to perform.
-  mutating func confirmed(
-    in group: GroupID, nowMilliseconds: UInt64
-  ) throws -> [ControlOperation] {
-    let confirmations = confirmations(in: group, nowMilliseconds: nowMilliseconds)
-    let pending = Set(membership(of: group).waiting.map(\.id))
-    let isAdmitting = confirmations.contains { operation in
-      guard case .confirm(let entries) = operation else { return false }
-      return !pending.isDisjoint(with: entries)
-    }
-    guard isAdmitting, !Mutant.keysBeforeEntry.isActive else { return confirmations }
-    Probe.waitingAdmitted.hit()
-    try perform(confirmations, in: group, nowMilliseconds: nowMilliseconds)
-    return []
-  }
-
-  /// Removes devices whose join by an expired invitation arrived too late by this device's clock.
-  ///
-  /// The device's own clock decides, because a joiner may claim any time. A delayed person must be
-  /// invited again; that person's changes stay in quarantine and can be adopted.
-  mutating func turnAwayLate(in group: GroupID, nowMilliseconds: UInt64) throws {
-    let membership = membership(of: group)
-    let late = membership.unconfirmed(
-      by: device, nowMilliseconds: nowMilliseconds,
-      graceMilliseconds: Engine.graceMilliseconds
-    ).late
-    for other in late {
-      guard let person = self.membership(of: group).person(of: other),
-        self.membership(of: group).isActive(other)
-      else { continue }
-      let devices = self.membership(of: group).devices.count { $0.person == person.id }
-      if devices > 1 || person.id == membership.person(of: device)?.id {
-        try revoke(other, from: group, nowMilliseconds: nowMilliseconds)
-      } else {
-        try remove(person.id, from: group, nowMilliseconds: nowMilliseconds)
+  /// A joiner may claim any time, so this device's own clock decides. A close speaks only against
+  /// joins that it had not seen. Made before anything new is read, it lets every later join wait
+  /// for a person's approval, and leaves confirmed joins alone.
+  mutating func closeLongExpired(before id: ZoneID, nowMilliseconds: UInt64) throws {
+    let zone = try zone(id)
+    guard zone.kind == .control, nowMilliseconds > Engine.graceMilliseconds else { return }
+    let closings = closable(in: zone.group)
+      .filter {
+        $0.operation.admission == .auto
+          && $0.operation.expiresMilliseconds < nowMilliseconds - Engine.graceMilliseconds
       }
-    }
+      .map { ControlOperation.inviteClose(invite: $0.operation.invite) }
+    Probe.closedBeforeReading.hit(if: !closings.isEmpty)
+    try perform(closings, in: zone.group, nowMilliseconds: nowMilliseconds)
   }
 
   /// Admits a person whose join is pending because of an objection.
@@ -85,21 +63,27 @@ extension Engine {
 
   /// Closes used-up automatic invitations, and invitations that expired by this device's clock, if
   /// this device may.
-  ///
-  /// A used-up invitation by approval admits nobody, and the answer notifies each applicant.
-  func closings(
-    in group: GroupID, _ role: Role, nowMilliseconds: UInt64
-  ) -> [ControlOperation] {
-    let membership = membership(of: group)
-    let own = membership.person(of: device)?.id
-    return membership.invites
+  func closings(in group: GroupID, nowMilliseconds: UInt64) -> [ControlOperation] {
+    closable(in: group)
       .filter { invite in
-        !invite.isClosed
-          && (invite.usesLeft == 0
-            ? invite.operation.admission == .auto
-            : invite.operation.expiresMilliseconds < nowMilliseconds)
-          && (role.rank >= Role.admin.rank || membership.device(invite.creator)?.person == own)
+        invite.usesLeft == 0
+          ? invite.operation.admission == .auto && !invite.isClosed
+          : invite.operation.expiresMilliseconds < nowMilliseconds
       }
       .map { .inviteClose(invite: $0.operation.invite) }
+  }
+
+  /// The invitations that this device may close: an owner or admin all, others their own.
+  ///
+  /// Those that somebody has closed are among them if only this device's rank ends them.
+  private func closable(in group: GroupID) -> [Membership.Invite] {
+    let membership = membership(of: group)
+    guard let role = membership.role(of: device) else { return [] }
+    let own = membership.person(of: device)?.id
+    return membership.invites.filter { invite in
+      let isOwn = membership.device(invite.creator)?.person == own
+      guard isOwn || role.rank >= Role.admin.rank else { return false }
+      return !invite.isClosed || !invite.isEnded && (isOwn || role.rank > invite.rank)
+    }
   }
 }

@@ -30,10 +30,7 @@ extension Engine {
         : try draft.writeClosings(
           among: operations, in: group, nowMilliseconds: nowMilliseconds)
       guard !operations.isEmpty else { return }
-      let all =
-        operations
-        + draft.confirmations(
-          beside: operations, in: group, nowMilliseconds: nowMilliseconds)
+      let all = operations + draft.confirmations(beside: operations, in: group)
       let control = try draft.controlZone(of: group).id
       let dot = try draft.nextDot(in: control)
       ids = operations.indices.map {
@@ -52,7 +49,7 @@ extension Engine {
   /// The confirmations that accompany operations of an owner or admin, who has seen the joins by
   /// now.
   private func confirmations(
-    beside operations: [ControlOperation], in group: GroupID, nowMilliseconds: UInt64
+    beside operations: [ControlOperation], in group: GroupID
   ) -> [ControlOperation] {
     let isApart = operations.contains { operation in
       switch operation {
@@ -62,7 +59,7 @@ extension Engine {
     }
     let rank = membership(of: group).role(of: device)?.rank ?? 0
     guard !isApart, rank >= Role.admin.rank else { return [] }
-    return confirmations(in: group, nowMilliseconds: nowMilliseconds)
+    return confirmations(in: group)
   }
 
   /// Removes a person, revoking the access of the person's devices.

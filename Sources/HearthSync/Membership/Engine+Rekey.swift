@@ -145,9 +145,8 @@ extension Engine {
   /// The next sync would close them anyway. The newcomer would then lack the new keys, and could
   /// not open the snapshot that newcomers bootstrap from.
   private mutating func closeExpired(in group: GroupID, nowMilliseconds: UInt64) throws {
-    guard !Mutant.closesAfterInviting.isActive, let role = membership(of: group).role(of: device)
-    else { return }
-    let closings = closings(in: group, role, nowMilliseconds: nowMilliseconds)
+    guard !Mutant.closesAfterInviting.isActive else { return }
+    let closings = closings(in: group, nowMilliseconds: nowMilliseconds)
     guard !closings.isEmpty else { return }
     Probe.closedBeforeInviting.hit()
     let keys = try grants(of: zoneIDs(of: group), in: group, without: [])
@@ -170,11 +169,10 @@ extension Engine {
       var operations = try complaints(in: group)
       var closings: [ControlOperation] = []
       if isComplete {
-        try turnAwayLate(in: group, nowMilliseconds: nowMilliseconds)
         // Only now: own files on a transport would have shown that this device was put back.
         try noteUnwrittenClaims(in: group, nowMilliseconds: nowMilliseconds)
-        operations += try confirmed(in: group, nowMilliseconds: nowMilliseconds)
-        closings = self.closings(in: group, role, nowMilliseconds: nowMilliseconds)
+        operations += confirmations(in: group)
+        closings = self.closings(in: group, nowMilliseconds: nowMilliseconds)
       }
       Probe.inviteOver.hit(if: !closings.isEmpty)
       operations += closings

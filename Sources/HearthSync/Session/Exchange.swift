@@ -171,6 +171,8 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
     // What lies above the zones is in the listing of each.
     report.problems += listing.problems.filter { !report.problems.contains($0) }
     try await checkOwnLives(in: id, listing)
+    let now = nowMilliseconds
+    try turn { try $0.closeLongExpired(before: id, nowMilliseconds: now) }
     try await begin(id, holding: listing)
     do {
       try await takeAll(of: id, holding: listing)
