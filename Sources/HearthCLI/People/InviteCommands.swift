@@ -176,10 +176,12 @@ struct InviteCommand: AsyncParsableCommand {
             : "\(ShownText.quoted(self.invite)) fits \(Words.count(found.count, "invitation"))",
           hint: "see `hearth invite list`; write at least four digits of the id")
       }
-      guard !invite.isClosed else {
+      let isOwn = gate.membership.device(invite.creator)?.person == own.id
+      // What somebody closed without the rank to end it can be ended by its maker, or from above.
+      guard !invite.isClosed || !invite.isEnded && (isOwn || own.role.rank > invite.rank) else {
         throw CommandFailure(.failed, "this invitation is already revoked")
       }
-      if gate.membership.device(invite.creator)?.person != own.id {
+      if !isOwn {
         try gate.requireAdmin(to: "revoke the invitations of others")
       }
       try await context.node.closeInvitation(
