@@ -390,7 +390,10 @@ extension Node {
       for setting in try transports(of: group) where !invites.isEmpty {
         let transport = try transport(setting.path)
         for invite in invites {
-          for request in try await requests(by: invite.operation, to: group, on: transport) {
+          try await visitRequests(by: invite.operation, on: transport) { bytes in
+            guard let request = try? engine.open(request: bytes, to: group),
+              request.invite == invite.operation.invite
+            else { return }
             found[request.device] = WaitingJoin(
               request: request,
               number: requestNumber(
@@ -420,30 +423,68 @@ extension Node {
       for setting in try transports(of: group) {
         let transport = try transport(setting.path)
         for invite in invites {
-          found += try await requests(by: invite.operation, to: group, on: transport)
+          try await visitRequests(by: invite.operation, on: transport) { bytes in
+            guard let request = try? engine.open(request: bytes, to: group),
+              request.invite == invite.operation.invite
+            else { return }
+            found.append(request)
+          }
         }
       }
       return found
     }
   }
 
-  /// What lies there and cannot be read is for others or rubbish, and is passed over.
-  private func requests(
-    by invite: ControlOperation.InviteCreate, to group: GroupID, on transport: any Transport
-  ) async throws -> [JoinRequest] {
-    var requests: [JoinRequest] = []
+  /// Closes invitations by approval that are over, once nobody waits for an answer by them.
+  ///
+  /// - Parameter settings: the transports that answered; of others the requests are not known.
+  /// - Returns: whether there were any.
+  func closeSettledInvitations(over settings: [TransportSetting]) async throws -> Bool {
+    var hasClosed = false
+    for group in engine.exchangedGroups {
+      let ways = try transports(of: group)
+      guard !ways.isEmpty, ways.allSatisfy({ settings.contains($0) }) else { continue }
+      for invite in engine.settledInvites(in: group) {
+        var isAwaited = false
+        for way in ways where !isAwaited {
+          let isWhole = try await visitRequests(by: invite, on: transport(way.path)) { bytes in
+            let isOpen = engine.isUnanswered(request: bytes, by: invite.invite, in: group)
+            isAwaited = isAwaited || isOpen
+          }
+          isAwaited = isAwaited || !isWhole
+        }
+        // Others may have done so meanwhile.
+        guard !isAwaited, engine.settledInvites(in: group).contains(invite) else { continue }
+        try engine.closeInvitation(invite.invite, of: group, nowMilliseconds: now())
+        announce()
+        hasClosed = true
+      }
+    }
+    return hasClosed
+  }
+
+  /// Visits the files of the requests by an invitation, one after the other.
+  ///
+  /// What lies there and cannot be opened is for others or rubbish.
+  ///
+  /// - Returns: false where one could not be read.
+  @discardableResult
+  private func visitRequests(
+    by invite: ControlOperation.InviteCreate, on transport: any Transport,
+    _ visit: ([UInt8]) -> Void
+  ) async throws -> Bool {
     let access = try requestAccess(of: invite)
     for slot in 0..<Node.maximumRequests {
       let name = Engine<ReplicaStore>.requestName(of: invite.invite, slot: slot)
       lay(name.scope, in: access, on: transport)
-      guard let bytes = try? await transport.fetch(name) else { break }
-      if let request = try? engine.open(request: bytes, to: group),
-        request.invite == invite.invite
-      {
-        requests.append(request)
+      do {
+        guard let bytes = try await transport.fetch(name) else { return true }
+        visit(bytes)
+      } catch is TransportError {
+        return false
       }
     }
-    return requests
+    return true
   }
 
   /// Lets in whoever asked, and puts the answer on every transport of the household.

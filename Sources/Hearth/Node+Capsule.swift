@@ -146,18 +146,6 @@ extension Node {
     _ = try handPlace()
   }
 
-  /// Hands the place of the capsule to devices that came in this round, and passes it on at once:
-  /// whoever has just added a device may lose this one before the next round.
-  func handPlaceAtOnce(_ report: inout SyncReport) async throws {
-    guard try handPlace() else { return }
-    for place in report.transports.indices where report.transports[place].failure == nil {
-      let setting = report.transports[place].setting
-      report.transports[place].add(
-        try await replicas.exchange(over: transport(setting), named: setting, groups(over: setting))
-      )
-    }
-  }
-
   /// The private database's zone, where this device shares it with others of its person.
   private func sharedPrivateZone() throws -> ZoneState? {
     guard let group = ownPrivateGroup(), try !awaitsPrivate(),
@@ -201,7 +189,7 @@ extension Node {
   /// so that those it has handed the place to see that they need not hand it back.
   ///
   /// - Returns: whether there were any.
-  private func handPlace() throws -> Bool {
+  func handPlace() throws -> Bool {
     guard let zone = try sharedPrivateZone(), let words = try keptWords() else { return false }
     let attestation = try attestation()
     var operations: [HearthCRDT.Operation] = []

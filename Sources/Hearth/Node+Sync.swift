@@ -27,13 +27,19 @@ extension Node {
       try foundPrivate()
       try tellProgress()
       try keepRecovery()
-      try await exchangeWithAll(try transports(), check, &report)
-      try await handPlaceAtOnce(&report)
+      let isComplete = try await exchangeWithAll(try transports(), check, &report)
+      // Whoever has just added a device may lose this one before the next round.
+      var isMore = try handPlace()
+      if isComplete,
+        try await closeSettledInvitations(
+          over: transports().filter { report.hasAnswered($0.path) })
+      {
+        isMore = true
+      }
+      if isMore { try await exchangeAgain(isComplete: isComplete, &report) }
       try keepFailures(of: report)
       // A transport that has failed is not waited for again; it is given these at the next sync.
-      let answering = try transports().filter { setting in
-        report.transports.contains { $0.setting == setting.path && $0.failure == nil }
-      }
+      let answering = try transports().filter { report.hasAnswered($0.path) }
       try await sayFarewell(over: answering)
       try await publishAnswers(over: answering)
       try await publishFarewells(over: answering)
@@ -67,9 +73,11 @@ extension Node {
   /// shut out by what an older copy on another one says. Where one keeps the others waiting, they
   /// are given what there is, and once more when it has answered: what it brought goes out over
   /// them in the same sync.
+  ///
+  /// - Returns: whether every transport was read, but for those that have failed for long.
   private func exchangeWithAll(
     _ settings: [TransportSetting], _ check: FileCheck, _ report: inout SyncReport
-  ) async throws {
+  ) async throws -> Bool {
     var round = SyncRound(settings)
     defer { report.transports = round.reports }
     try await replicas.whileWaiting {
@@ -95,6 +103,19 @@ extension Node {
         }
         group.cancelAll()
       }
+    }
+    return round.isComplete
+  }
+
+  /// Exchanges once more with the transports that did not fail: what this round has written goes
+  /// out with it.
+  private func exchangeAgain(isComplete: Bool, _ report: inout SyncReport) async throws {
+    for place in report.transports.indices where report.transports[place].failure == nil {
+      let setting = report.transports[place].setting
+      report.transports[place].add(
+        try await replicas.exchange(
+          over: transport(setting), named: setting, groups(over: setting),
+          isComplete: isComplete))
     }
   }
 

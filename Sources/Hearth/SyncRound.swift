@@ -41,7 +41,8 @@ struct SyncRound {
   private static let maximumExchanges = 3
 
   private var places: [Place]
-  private var isComplete = true
+  /// Whether no transport held back what a stale view would decide wrongly.
+  private(set) var isComplete = true
   private var hasWaited = false
 
   init(_ settings: [TransportSetting]) {

@@ -23,7 +23,7 @@ package struct AuditEntry: Sendable {
   package let end: InvitationEnd?
 
   /// The reason why an invitation ended without anybody's decision.
-  package enum InvitationEnd: Sendable { case usedUp, expired }
+  package enum InvitationEnd: Sendable { case usedUp, expired, userRemoved }
 
   /// A join that was made final.
   package struct Confirmed: Sendable {
@@ -121,12 +121,13 @@ extension ControlResolver {
   /// Why an invitation had ended before its close; devices close such invitations automatically.
   fileprivate func end(closedBy place: Int) -> AuditEntry.InvitationEnd? {
     guard case .inviteClose = log.operation(place),
-      let invite = invite(log.invited[place], .past(place)).flatMap({ log.terms($0) })
+      let made = invite(log.invited[place], .past(place)), let invite = log.terms(made)
     else { return nil }
     let uses = live.uses[log.invited[place]].count { holds($0, .past(place)) }
     if uses >= invite.maximumUses { return .usedUp }
     let time = log.items[place].version.time.milliseconds
-    return time > invite.expiresMilliseconds ? .expired : nil
+    if time > invite.expiresMilliseconds { return .expired }
+    return live.removalsOfUsers[made].contains { holds($0, .past(place)) } ? .userRemoved : nil
   }
 
   fileprivate func isLate(_ entry: Int, _ known: Frontier) -> Bool {

@@ -76,14 +76,18 @@ extension ControlResolver {
       guard case .inviteCreate(let operation) = log.operation(place) else { return nil }
       let uses = index.uses[log.invited[place]].filter { isLive[$0] }
       let closings = live.closings[log.invited[place]]
-      let isOver = operation.admission == .auto && !live.removalsOfUsers[place].isEmpty
+      let hasRemovedUser = !live.removalsOfUsers[place].isEmpty
+      let isOver = operation.admission == .auto && hasRemovedUser
       let given = operation.person.flatMap { self.role(of: $0, .all) } ?? operation.role
       let rank = max(given.rank, Role.child.rank)
-      let isEnded = closings.contains { person($0) == person(place) || standing($0) > rank }
+      let isEnded = closings.contains {
+        operation.admission == .approve || person($0) == person(place) || standing($0) > rank
+      }
       return Membership.Invite(
         operation: operation, creator: log.devices[place],
         version: log.items[place].version, isClosed: isOver || !closings.isEmpty,
-        isEnded: isOver || isEnded, rank: rank, joins: uses.compactMap { enrolledPerson($0) })
+        isEnded: isOver || isEnded, rank: rank, hasRemovedUser: hasRemovedUser,
+        joins: uses.compactMap { enrolledPerson($0) })
     }
   }
 

@@ -37,10 +37,12 @@ package struct Membership: Sendable {
     package let version: Version
     package internal(set) var isClosed: Bool
     /// Whether it was closed by its maker's person, or by somebody above the rank that it gives, so
-    /// that every join unknown at that time waits.
+    /// that every join unknown at that time waits; by approval, whether it was closed.
     package internal(set) var isEnded: Bool
     /// The rank of those who join by it, at least a child's.
     package let rank: Int
+    /// Whether somebody who joined by it was removed since.
+    package let hasRemovedUser: Bool
     package internal(set) var joins: [PersonID]
 
     /// The number of people who may still join with it.

@@ -15,5 +15,8 @@ struct AuditTextTests {
     #expect(
       AuditText.closed(invite, .expired, by: "laptop")
         == "the invitation \(id) closed: expired, by the clock of laptop")
+    #expect(
+      AuditText.closed(invite, .userRemoved, by: "laptop")
+        == "the invitation \(id) closed: somebody who used it was removed")
   }
 }

@@ -48,6 +48,19 @@ struct InvitationEndTests {
     #expect(ends(id, family) == [.expired])
   }
 
+  @Test("A link by approval carried no keys: its end makes none")
+  func byApproval() throws {
+    var family = try EngineFamily(1)
+    let made = try family.members[0].invite(
+      to: family.group, named: "Home", role: .member, admission: .approve, maximumUses: 1,
+      expiresMilliseconds: now + 1_000, nowMilliseconds: now)
+    let id = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
+    let keys = try family.members[0].zone(family.zone).currentEpoch?.id
+    try family.members[0].maintain(nowMilliseconds: now + 1_001)
+    #expect(ends(id, family) == [.expired])
+    #expect(try family.members[0].zone(family.zone).currentEpoch?.id == keys)
+  }
+
   @Test("A link that somebody closes before it is over is revoked")
   func revoked() throws {
     var family = try EngineFamily(1)

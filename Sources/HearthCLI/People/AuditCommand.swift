@@ -208,6 +208,7 @@ struct AuditText {
       switch end {
       case .usedUp: "used up"
       case .expired: "expired, by the clock of \(device)"
+      case .userRemoved: "somebody who used it was removed"
       }
     return "the invitation \(ShortID.text(invite)) closed: \(cause)"
   }

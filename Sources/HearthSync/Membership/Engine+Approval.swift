@@ -138,6 +138,68 @@ extension Engine {
       bytes: try SealedBox.seal(answer.encoded, to: key))
   }
 
+  /// The open invitations by approval to close once nobody waits for an answer by them: they are
+  /// used up, or somebody who joined by them was removed.
+  ///
+  /// A newcomer who has not written anything since the approval still looks for the answer, and
+  /// must not find a note about the closing instead.
+  ///
+  /// - Returns: Nothing if this device's person is neither owner nor admin.
+  package func settledInvites(in group: GroupID) -> [ControlOperation.InviteCreate] {
+    let membership = membership(of: group)
+    guard membership.role(of: device)?.rank ?? 0 >= Role.admin.rank else { return [] }
+    return membership.invites.filter { invite in
+      !invite.isClosed && invite.operation.admission == .approve
+        && (invite.usesLeft == 0 || invite.hasRemovedUser)
+        && approvals(by: invite.operation.invite, in: membership).allSatisfy { approval in
+          !membership.isActive(approval.device) || hasSeen(approval.dot, approval.device, in: group)
+        }
+    }.map(\.operation)
+  }
+
+  /// Whether the author of a request waits for an answer, as far as this device can tell; the bytes
+  /// come from a transport and are not trusted.
+  package func isUnanswered(
+    request bytes: [UInt8], by invite: Identifier, in group: GroupID
+  ) -> Bool {
+    do {
+      let request = try open(request: bytes, to: group)
+      return request.invite == invite
+        && !approvals(by: invite, in: membership(of: group)).contains {
+          $0.device == request.device
+        }
+    } catch let error as SyncError {
+      // The request may use a key that this device lacks.
+      return error.code == .notAllowed
+    } catch {
+      return false
+    }
+  }
+
+  /// The effective approvals by an invitation, each with the device that it admitted.
+  private func approvals(
+    by invite: Identifier, in membership: Membership
+  ) -> [(dot: Dot, device: DeviceID)] {
+    let void = Set(membership.voided.map(\.id))
+    return membership.items.compactMap { item in
+      guard case .admit(let admit) = item.operation, admit.join.invite == invite,
+        !void.contains(item.id), let device = Membership.deviceID(of: admit.join.device)
+      else { return nil }
+      return (item.version.dot, device)
+    }
+  }
+
+  /// Whether a device has written something with an operation of the control zone in its past.
+  private func hasSeen(_ dot: Dot, _ other: DeviceID, in group: GroupID) -> Bool {
+    zones.contains { zone in
+      zone.group == group
+        && zone.heads.contains { head in
+          head.author.device == other
+            && (zone.kind == .control ? head.seen : head.controlSeen).covers(dot)
+        }
+    }
+  }
+
   /// Whether this device belongs to a group by an admission through an invitation.
   ///
   /// A device that asked and then joined in another manner belongs to the group too. If that other

@@ -61,14 +61,19 @@ extension Engine {
     self = draft
   }
 
-  /// Closes used-up automatic invitations, and invitations that expired by this device's clock, if
-  /// this device may.
+  /// Closes used-up automatic invitations, and all invitations that expired by this device's clock,
+  /// if this device may.
+  ///
+  /// Nobody can be approved after the expiry, so nobody who asked by then loses anything.
   func closings(in group: GroupID, nowMilliseconds: UInt64) -> [ControlOperation] {
     closable(in: group)
       .filter { invite in
-        invite.usesLeft == 0
-          ? invite.operation.admission == .auto && !invite.isClosed
-          : invite.operation.expiresMilliseconds < nowMilliseconds
+        guard invite.usesLeft == 0 else {
+          return invite.operation.expiresMilliseconds < nowMilliseconds
+        }
+        return !invite.isClosed
+          && (invite.operation.admission == .auto
+            || invite.operation.expiresMilliseconds < nowMilliseconds)
       }
       .map { .inviteClose(invite: $0.operation.invite) }
   }

@@ -193,13 +193,14 @@ extension Engine {
 
   /// Whether a closed invitation leaves the keys of a zone with somebody who did not join.
   ///
-  /// The keys of the control log count only if members did not use up the link.
+  /// The keys of the control log count only if members did not use up the link. An invitation by
+  /// approval carries no keys.
   private func exposes(_ closing: ControlOperation, _ zone: ZoneState) -> Bool {
     guard case .inviteClose(let id) = closing else { return false }
-    return zone.kind == .data
-      || membership(of: zone.group).invites.contains {
-        $0.operation.invite == id && $0.usesLeft > 0
-      }
+    return membership(of: zone.group).invites.contains {
+      $0.operation.invite == id && $0.operation.admission == .auto
+        && (zone.kind == .data || $0.usesLeft > 0)
+    }
   }
 
   private func isRekeyDue(_ zone: ZoneState, nowMilliseconds: UInt64) -> Bool {

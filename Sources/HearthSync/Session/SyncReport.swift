@@ -140,6 +140,11 @@ package struct SyncReport: Sendable {
     }
   }
 
+  /// Whether an exchange with the transport of this place ended without failure.
+  package func hasAnswered(_ setting: String) -> Bool {
+    transports.contains { $0.setting == setting && $0.failure == nil }
+  }
+
   /// How many changes were taken from all.
   package var received: Int { transports.reduce(0) { $0 + $1.received } }
   /// How many segments were given to all.

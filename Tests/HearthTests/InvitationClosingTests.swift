@@ -1,0 +1,126 @@
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+import HearthSync
+import Synchronization
+import Testing
+
+@testable import Hearth
+
+/// What upkeep does with invitations that are over.
+@Suite("Invitations that are over")
+struct InvitationClosingTests {
+  private static let hour: UInt64 = 3_600_000
+
+  /// A clock that all nodes of a test share.
+  private final class Clock: Sendable {
+    private let milliseconds = Mutex(Node.wallClock())
+    func now() -> UInt64 { milliseconds.withLock { $0 } }
+    func advance(_ span: UInt64) { milliseconds.withLock { $0 += span } }
+  }
+
+  /// Anna's household over a folder.
+  private struct Home {
+    let family: Family
+    let clock: Clock
+    let anna: Node
+    let zone: ZoneID
+    let group: GroupID
+
+    init() async throws {
+      let (family, clock) = (try Family(), Clock())
+      let anna = try await Home.node("Anna", in: family, clock)
+      let zone = try await anna.createHousehold(named: "Home")
+      _ = try await anna.addFolder(family.folder)
+      group = try #require(await anna.dataZones().first { $0.id == zone }).group
+      (self.family, self.clock, self.anna, self.zone) = (family, clock, anna, zone)
+    }
+
+    static func node(_ name: String, in family: Family, _ clock: Clock) async throws -> Node {
+      try await Node.create(
+        at: family.home(name), person: name, device: "phone", passphrase: nil,
+        schema: Family.schema, now: { clock.now() })
+    }
+
+    func node(_ name: String) async throws -> Node {
+      try await Home.node(name, in: family, clock)
+    }
+
+    func link(needsApproval: Bool = false, uses: Int = 1) async throws -> InvitationLink {
+      try await anna.invite(
+        to: zone,
+        InvitationTerms(
+          role: .member, needsApproval: needsApproval, maximumUses: uses,
+          expiresInMilliseconds: InvitationClosingTests.hour))
+    }
+
+    /// Somebody who was let in by a link and has written something.
+    func letIn(_ name: String, by link: InvitationLink) async throws -> Node {
+      let guest = try await node(name)
+      _ = try await guest.enter(by: link, folderOverride: nil)
+      let waiting = try #require(try await anna.waitingJoins(of: group).first)
+      _ = try await anna.approve(waiting, named: "Home")
+      _ = try await anna.sync()
+      #expect(await !isClosed(link), "\(name) has not come yet")
+      _ = try await guest.sync()
+      try await guest.note(Note.id(1), [.assign(Note.title, .text(name))], in: zone)
+      _ = try await guest.sync()
+      return guest
+    }
+
+    func isClosed(_ link: InvitationLink, for node: Node? = nil) async -> Bool {
+      let id = link.secret.publicKeys.inviteID
+      return await (node ?? anna).membership(of: group).invites.contains {
+        $0.operation.invite.bytes == id && $0.isClosed
+      }
+    }
+
+    /// Why the audit says that a link ended.
+    func ends(_ link: InvitationLink) async -> [AuditEntry.InvitationEnd?] {
+      let id = link.secret.publicKeys.inviteID
+      return await anna.membership(of: group).audit().filter {
+        guard case .inviteClose(let invite) = $0.operation else { return false }
+        return invite.bytes == id
+      }.map(\.end)
+    }
+  }
+
+  @Test(
+    "One by approval that is used up closes when nobody waits, and in any case at its expiry",
+    arguments: [false, true])
+  func usedUp(isAskedAgain: Bool) async throws {
+    let home = try await Home()
+    let link = try await home.link(needsApproval: true)
+    if isAskedAgain {
+      _ = try await home.node("Carla").enter(by: link, folderOverride: nil)
+    }
+    _ = try await home.letIn("Ben", by: link)
+    _ = try await home.anna.sync()
+    #expect(await home.isClosed(link) == !isAskedAgain)
+    home.clock.advance(InvitationClosingTests.hour + 1)
+    _ = try await home.anna.sync()
+    #expect(await home.ends(link) == [.usedUp])
+  }
+
+  @Test(
+    "One by approval closes when somebody who used it is removed, unless somebody waits",
+    arguments: [false, true])
+  func userRemoved(isAskedAgain: Bool) async throws {
+    let home = try await Home()
+    let link = try await home.link(needsApproval: true, uses: 3)
+    if isAskedAgain {
+      _ = try await home.node("Carla").enter(by: link, folderOverride: nil)
+    }
+    let ben = try await home.letIn("Ben", by: link)
+    _ = try await home.anna.sync()
+    #expect(await !home.isClosed(link))
+    try await home.anna.remove(await ben.person, from: home.group)
+    _ = try await home.anna.sync()
+    let ends: [AuditEntry.InvitationEnd?] = isAskedAgain ? [] : [.userRemoved]
+    #expect(await home.ends(link) == ends)
+    home.clock.advance(InvitationClosingTests.hour + 1)
+    _ = try await home.anna.sync()
+    #expect(await home.isClosed(link))
+  }
+}
