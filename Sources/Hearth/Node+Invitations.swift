@@ -15,13 +15,50 @@ private struct KeptInvitation: Codable {
   let secret: Data
   /// The sealed capsule.
   let capsule: Data
+
+  /// Returns the link's secret.
+  func opened(with pair: BoxKeyPair) throws -> InviteSecret {
+    let text = try SealedBox.open(Array(secret), with: pair)
+    return try InviteSecret(text: String(decoding: text, as: UTF8.self))
+  }
 }
 
-// The files of invitations: whoever made one puts it back where it is damaged or gone.
+/// The ids of the closed invitations whose bundles this device has removed, by transport.
+private struct RemovedBundles: Codable {
+  private static let fact = "invitations.removed"
+  private var invites: [String: [String]] = [:]
+
+  init(in store: ReplicaStore) throws {
+    guard let encoded = try store.fact(RemovedBundles.fact) else { return }
+    self = try JSONDecoder().decode(RemovedBundles.self, from: Data(encoded))
+  }
+
+  func save(in store: ReplicaStore) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    let encoded = Array(try encoder.encode(self))
+    try store.transaction { try store.setFact(RemovedBundles.fact, encoded) }
+  }
+
+  func contains(_ invite: String, at place: String) -> Bool {
+    invites[place]?.contains(invite) ?? false
+  }
+
+  /// Adds what was removed from a transport, and forgets transports that are gone.
+  mutating func add(_ gone: [String], at place: String, among places: [String]) {
+    invites = invites.filter { places.contains($0.key) }
+    invites[place] = Set((invites[place] ?? []) + gone).sorted()
+  }
+}
+
+// The files of invitations: whoever made one puts it back where it is damaged or gone, and whoever
+// may close it removes it once it is closed.
 extension Node {
   private static let invitationsFact = "invitations.kept"
   /// How many invitations are kept; of older ones a damaged file is not put right.
   private static let maximumKeptInvitations = 32
+  /// How many bundles are removed in one exchange; at a relay each is a mailbox to open.
+  private static let maximumRemovals = 8
 
   private func keptInvitations() throws -> [KeptInvitation] {
     guard let encoded = try store.fact(Node.invitationsFact) else { return [] }
@@ -41,7 +78,7 @@ extension Node {
     let kept = KeptInvitation(
       group: group.hex, invite: try identifier(made.secret.publicKeys.inviteID).hex,
       secret: Data(sealed), capsule: Data(made.capsule))
-    try keep((try openInvitations() + [kept]).suffix(Node.maximumKeptInvitations))
+    try keep((try keptInvitations() + [kept]).suffix(Node.maximumKeptInvitations))
   }
 
   /// Those of the kept invitations by which somebody can still join.
@@ -58,29 +95,21 @@ extension Node {
     }
   }
 
-  /// Puts the files of open invitations back where they are damaged or gone.
+  /// Puts the files of open invitations back where they are damaged or gone, and removes those of
+  /// closed ones.
   ///
-  /// In a folder with every round. A relay guards what it has, so it is asked only in a round that
-  /// looks at everything, and when it was set back.
+  /// Open ones are looked for in a folder with every round. A relay guards what it has, so it is
+  /// asked only in a round that looks at everything, and when it was set back.
   func giveInvitations(
-    to transport: any Transport, checking check: FileCheck, _ round: inout TransportReport
+    to transport: any Transport, at setting: TransportSetting, checking check: FileCheck,
+    _ round: inout TransportReport
   ) async throws {
-    let kept = try keptInvitations()
-    guard !kept.isEmpty else { return }
-    let open = try openInvitations()
-    if open.count < kept.count {
-      let stay = Set(open.map(\.invite))
-      // By approval one that is used up still takes questions, until it is closed.
-      var gone: Set<String> = []
-      for invitation in kept where !stay.contains(invitation.invite) && isOver(invitation) {
-        if await removed(invitation) { gone.insert(invitation.invite) }
-      }
-      try keep(try keptInvitations().filter { !gone.contains($0.invite) })
+    if round.refusals.isEmpty {
+      try await removeBundles(from: transport, at: setting, checking: check)
     }
     guard transport.canDecay || check == .all || round.isSetBack else { return }
-    for invitation in open {
-      let text = try SealedBox.open(Array(invitation.secret), with: engine.identity.boxPair)
-      let secret = try InviteSecret(text: String(decoding: text, as: UTF8.self))
+    for invitation in try openInvitations() {
+      let secret = try invitation.opened(with: engine.identity.boxPair)
       let name = BlobName(kind: .capsule, scope: try identifier(secret.rendezvousID))
       lay(name.scope, in: try .rendezvous(of: secret, mayCreate: true), on: transport)
       let right = Array(invitation.capsule)
@@ -97,36 +126,51 @@ extension Node {
     }
   }
 
-  /// Whether an invitation is closed, or its time is over.
-  private func isOver(_ kept: KeptInvitation) -> Bool {
-    guard let group = Identifier(hex: kept.group), membership(of: group).isActive(device) else {
-      return true
-    }
-    let invite = membership(of: group).invites.first { $0.operation.invite.hex == kept.invite }
-    return invite.map { $0.isClosed || $0.operation.expiresMilliseconds <= now() } ?? true
-  }
-
-  /// Takes the capsule of an invitation that is over from every transport of its household.
+  /// Removes the bundles of closed invitations from a transport, each once, or all again in a round
+  /// that looks at everything.
   ///
-  /// - Returns: whether nothing of it is left there.
-  private func removed(_ invitation: KeptInvitation) async -> Bool {
+  /// The name of a bundle follows from the invitation's id, as the device that made the link may be
+  /// lost. A relay that does not let this device in has no such mailbox any more, or one that
+  /// belongs to nothing; any other failure is for the next exchange.
+  private func removeBundles(
+    from transport: any Transport, at setting: TransportSetting, checking check: FileCheck
+  ) async throws {
+    let before = try RemovedBundles(in: store)
+    let closed = engine.exchangedGroups.filter { groups(over: setting).contains($0) }
+      .flatMap { engine.closedInvites(in: $0) }
+    let due = closed.filter { check == .all || !before.contains($0.hex, at: setting.path) }
+    guard !due.isEmpty else { return }
+    let kept = try keptInvitations()
+    var gone: [String] = []
     do {
-      let text = try SealedBox.open(Array(invitation.secret), with: engine.identity.boxPair)
-      let secret = try InviteSecret(text: String(decoding: text, as: UTF8.self))
-      let name = BlobName(kind: .capsule, scope: try identifier(secret.rendezvousID))
-      guard let group = Identifier(hex: invitation.group) else { return true }
-      for setting in try transports(of: group) {
-        let transport = try transport(setting.path)
-        lay(name.scope, in: try .rendezvous(of: secret, mayCreate: false), on: transport)
-        try await transport.remove(name)
+      for invite in due.prefix(check == .all ? due.count : Node.maximumRemovals) {
+        let name = BlobName.bundle(of: invite)
+        let secret = kept.first { $0.invite == invite.hex }
+          .flatMap { try? $0.opened(with: engine.identity.boxPair) }
+        lay(name.scope, in: .rendezvous(of: invite, with: secret), on: transport)
+        do {
+          try await transport.remove(name)
+        } catch let error as TransportError where error.code == .relayRefused {
+          // Nothing of it is within reach.
+        }
+        gone.append(invite.hex)
       }
-      return true
-    } catch let error as TransportError {
-      // A relay that does not let this device in any more keeps what it has.
-      return error.code == .relayRefused
-    } catch {
-      return true
+    } catch is TransportError {
+      // What is left is tried again.
     }
+    // An exchange with another transport may have noted more meanwhile.
+    var removed = try RemovedBundles(in: store)
+    removed.add(gone, at: setting.path, among: try transports().map(\.path))
+    try removed.save(in: store)
+    // The secret of a link is kept until its bundle is gone everywhere.
+    let over = Set(closed.map(\.hex))
+    try keep(
+      try keptInvitations().filter { kept in
+        guard let group = Identifier(hex: kept.group), membership(of: group).isActive(device)
+        else { return false }
+        return try !over.contains(kept.invite)
+          || !transports(of: group).allSatisfy { removed.contains(kept.invite, at: $0.path) }
+      })
   }
 
   /// Opens an invitation's capsule as it lay on a transport.

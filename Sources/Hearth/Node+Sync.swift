@@ -138,7 +138,7 @@ extension Node {
           try noticeSetBack(report)
           if report.failure == nil {
             try await giveCapsule(to: transport, checking: check, &report)
-            try await giveInvitations(to: transport, checking: check, &report)
+            try await giveInvitations(to: transport, at: setting, checking: check, &report)
             for problem in try await renewAccess(over: transport) {
               report.note(problem, isFirst: true)
             }

@@ -6,6 +6,8 @@ package struct InvitePublicKeys: Hashable, Sendable {
   package let boxKey: BoxPublicKey
   /// BLAKE2b-128("HRTH/invite-id/v1" ‖ sign ‖ box), 16 bytes.
   package let inviteID: [UInt8]
+  /// The domain in which the location of an invitation's bundle is derived from the invite id.
+  package static let placeDomain: Domain = "HRTH/invite-place/v1"
 
   /// Checks both keys.
   /// - Throws: `badKey`, `badLength`.
@@ -39,7 +41,10 @@ package final class InviteSecret: Sendable, Redacted {
   package let publicKeys: InvitePublicKeys
   /// The pair to which grants are sealed.
   package let boxPair: BoxKeyPair
-  /// The location of the invitation bundle at a relay: 16 bytes without meaning to the relay.
+  /// The location of the invitation bundle: 16 bytes without meaning to a folder or relay.
+  ///
+  /// It follows from the invite id. So whoever reads the control log can find the bundle of each of
+  /// its invitations, and can name no other file as one.
   package let rendezvousID: [UInt8]
   /// The key of the invitation bundle.
   package let capsuleKey: SecretKey
@@ -61,12 +66,10 @@ package final class InviteSecret: Sendable, Redacted {
     self.seed = seed
     signingPair = try SigningKeyPair(seed: root.derive(id: 1, context: "HRTHinvs"))
     boxPair = try BoxKeyPair(seed: root.derive(id: 2, context: "HRTHinvb"))
-    rendezvousID = root.withUnsafeBytes { root in
-      Blake2b.array(16) { KDF.derive(from: root, 3, "HRTHinvr", into: $0) }
-    }
     capsuleKey = try root.derive(id: 4, context: "HRTHinvc")
     relayAccessRoot = try root.withUnsafeBytes { try RelayAccessRoot(from: $0, id: 5) }
     publicKeys = InvitePublicKeys(signingPair.publicKey, boxPair.publicKey)
+    rendezvousID = DerivedID.make(domain: InvitePublicKeys.placeDomain, publicKeys.inviteID)
   }
 
   /// Makes a new random invitation.

@@ -61,6 +61,20 @@ struct InvitationEndTests {
     #expect(try family.members[0].zone(family.zone).currentEpoch?.id == keys)
   }
 
+  @Test("The name of a bundle follows from the invitation's id alone, on every device")
+  func bundleName() throws {
+    var family = try EngineFamily(1)
+    let made = try family.members[0].invite(
+      to: family.group, named: "Home", role: .member, maximumUses: 1,
+      expiresMilliseconds: now + 1_000, nowMilliseconds: now)
+    let id = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
+    #expect(made.capsuleName == .bundle(of: id))
+    #expect(made.capsuleName.scope.bytes == made.secret.rendezvousID)
+    #expect(family.members[0].closedInvites(in: family.group).isEmpty)
+    try family.members[0].maintain(nowMilliseconds: now + 1_001)
+    #expect(family.members[0].closedInvites(in: family.group) == [id])
+  }
+
   @Test("A link that somebody closes before it is over is revoked")
   func revoked() throws {
     var family = try EngineFamily(1)

@@ -123,4 +123,82 @@ struct InvitationClosingTests {
     _ = try await home.anna.sync()
     #expect(await home.isClosed(link))
   }
+  /// The file of a link's bundle.
+  private func bundle(_ link: InvitationLink) throws -> String {
+    try #require(Identifier(bytes: link.secret.rendezvousID)).hex + ".cap"
+  }
+
+  private func bundles(_ home: Home) throws -> Set<String> {
+    Set(try FileManager.default.contentsOfDirectory(atPath: home.family.folder + "/i"))
+  }
+
+  /// Another admin of the household.
+  private func admin(_ home: Home) async throws -> Node {
+    let admin = try await home.node("Max")
+    let link = try await home.anna.invite(
+      to: home.zone, role: .admin, maximumUses: 1,
+      expiresInMilliseconds: InvitationClosingTests.hour)
+    try await admin.join(link, folderOverride: nil)
+    try await Family.settle([home.anna, admin])
+    #expect(try !bundles(home).contains(bundle(link)), "it was used up")
+    return admin
+  }
+
+  @Test("The bundle of a link that expires goes though its maker is lost, and no other file does")
+  func lostMaker() async throws {
+    let home = try await Home()
+    let max = try await admin(home)
+    _ = try await home.anna.setWords(try PersonWords.drawn())
+    _ = try await max.sync()
+    let lost = try await max.invite(
+      to: home.zone, role: .member, maximumUses: 2,
+      expiresInMilliseconds: InvitationClosingTests.hour)
+    let open = try await home.anna.invite(
+      to: home.zone, role: .member, maximumUses: 2,
+      expiresInMilliseconds: 2 * InvitationClosingTests.hour)
+    let asked = try await home.link(needsApproval: true, uses: 3)
+    _ = try await home.node("Carla").enter(by: asked, folderOverride: nil)
+    let before = try bundles(home)
+    #expect(before.count == 5, "recovery words, three links, a request")
+    #expect(try before.contains(bundle(open)))
+    home.clock.advance(InvitationClosingTests.hour + 1)
+    _ = try await home.anna.sync()
+    #expect(await home.isClosed(lost))
+    #expect(try before.subtracting(bundles(home)) == [bundle(lost), bundle(asked)])
+  }
+
+  @Test("The bundle of a link that another admin closes goes without its maker")
+  func closedByAnother() async throws {
+    let home = try await Home()
+    let max = try await admin(home)
+    let link = try await home.link(uses: 2)
+    #expect(try bundles(home).contains(bundle(link)))
+    _ = try await max.sync()
+    let id = try #require(Identifier(bytes: link.secret.publicKeys.inviteID))
+    try await max.closeInvitation(id, of: home.group)
+    _ = try await max.sync()
+    #expect(try !bundles(home).contains(bundle(link)))
+  }
+
+  @Test("At a relay the admin's own key is enough for that")
+  func closedAtRelay() async throws {
+    let shelf = try RelayShelf()
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Max"], over: shelf, role: .admin)
+    let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
+    let link = try await nodes[0].invite(
+      to: zone, role: .member, maximumUses: 2,
+      expiresInMilliseconds: InvitationClosingTests.hour)
+    _ = try await nodes[1].sync()
+    let id = try #require(Identifier(bytes: link.secret.publicKeys.inviteID))
+    try await nodes[1].closeInvitation(id, of: group)
+    _ = try await nodes[1].sync()
+    let guest = try await Node.create(
+      at: family.home("Guest"), person: "Guest", device: "phone", passphrase: nil,
+      schema: Family.schema)
+    // A bundle that is still there would tell that the link was closed.
+    await #expect(throws: HearthError(.notFound, "")) {
+      _ = try await guest.join(link, folderOverride: nil)
+    }
+  }
 }

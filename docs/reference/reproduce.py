@@ -218,7 +218,7 @@ def invite(values, capsule):
     pair = ed25519(kdf(root, 1, b"HRTHinvs"))
     assert public(pair) == sign_key and box(kdf(root, 2, b"HRTHinvb")) == box_key
     assert h(16, b"HRTH/invite-id/v1" + sign_key + box_key) == invite_id
-    assert kdf(root, 3, b"HRTHinvr", 16) == rendezvous
+    assert h(16, b"HRTH/invite-place/v1" + (16).to_bytes(8, "big") + invite_id) == rendezvous
     assert kdf(root, 4, b"HRTHinvc") == capsule_key
     assert pair.sign(b"HRTH/join/v1" + h(64, h(32, BODY))) == proof
     symbols = [ALPHABET.index(character) for character in text]

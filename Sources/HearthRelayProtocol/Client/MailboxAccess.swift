@@ -95,6 +95,23 @@ package struct MailboxAccess: Sendable, Equatable {
       mayCreate: mayCreate, child: .place)
   }
 
+  /// Returns the rendezvous mailbox of an invitation's bundle, which is opened and never created.
+  ///
+  /// A device without the invitation's secret opens it by its own key: it may if it is listed in
+  /// the mailbox to which the rendezvous belongs.
+  ///
+  /// - Parameter secret: the invitation's secret, if this device has it.
+  package static func rendezvous(
+    of invite: Identifier, with secret: InviteSecret?
+  ) -> MailboxAccess {
+    var access = MailboxAccess(
+      mailbox: BlobName.bundle(of: invite).scope,
+      keys: secret.map { [MailboxKey(id: $0.rendezvousID, root: $0.relayAccessRoot)] } ?? [],
+      mayCreate: true, child: .place)
+    access.onlyOpens = true
+    return access
+  }
+
   /// Returns the mailbox for requests to join by an invitation, and for their answers.
   ///
   /// - Throws: `outOfMemory` of the crypto module.

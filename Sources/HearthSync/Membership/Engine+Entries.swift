@@ -78,17 +78,31 @@ extension Engine {
       .map { .inviteClose(invite: $0.operation.invite) }
   }
 
-  /// The invitations that this device may close: an owner or admin all, others their own.
+  /// The closed invitations whose bundles this device removes from transports, in order of time.
+  package func closedInvites(in group: GroupID) -> [Identifier] {
+    managed(in: group).filter(\.isClosed).map(\.operation.invite)
+  }
+
+  /// The invitations for this device to close.
   ///
   /// Those that somebody has closed are among them if only this device's rank ends them.
   private func closable(in group: GroupID) -> [Membership.Invite] {
     let membership = membership(of: group)
+    let rank = membership.role(of: device)?.rank ?? 0
+    let own = membership.person(of: device)?.id
+    return managed(in: group).filter { invite in
+      let isOwn = membership.device(invite.creator)?.person == own
+      return !invite.isClosed || !invite.isEnded && (isOwn || rank > invite.rank)
+    }
+  }
+
+  /// The invitations that this device may close: an owner or admin all, others their own.
+  private func managed(in group: GroupID) -> [Membership.Invite] {
+    let membership = membership(of: group)
     guard let role = membership.role(of: device) else { return [] }
     let own = membership.person(of: device)?.id
-    return membership.invites.filter { invite in
-      let isOwn = membership.device(invite.creator)?.person == own
-      guard isOwn || role.rank >= Role.admin.rank else { return false }
-      return !invite.isClosed || !invite.isEnded && (isOwn || role.rank > invite.rank)
+    return membership.invites.filter {
+      role.rank >= Role.admin.rank || membership.device($0.creator)?.person == own
     }
   }
 }

@@ -170,6 +170,14 @@ extension InvitationCapsule {
   }
 }
 
+extension BlobName {
+  /// The name of an invitation's bundle on transports.
+  package static func bundle(of invite: Identifier) -> BlobName {
+    BlobName(
+      kind: .capsule, scope: derivedIdentifier(InvitePublicKeys.placeDomain, invite.bytes))
+  }
+}
+
 /// An invitation for the person who made it.
 package struct MadeInvitation: Sendable {
   /// The secret that the link contains.
@@ -239,8 +247,7 @@ extension Engine {
     }
     return MadeInvitation(
       secret: secret,
-      capsuleName: BlobName(
-        kind: .capsule, scope: try Engine.identifier(secret.rendezvousID)),
+      capsuleName: .bundle(of: try Engine.identifier(secret.publicKeys.inviteID)),
       capsule: try capsule.sealed(for: secret))
   }
 
