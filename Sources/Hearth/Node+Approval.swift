@@ -437,11 +437,15 @@ extension Node {
 
   /// Closes invitations by approval that are over, once nobody waits for an answer by them.
   ///
-  /// - Parameter settings: the transports that answered; of others the requests are not known.
+  /// - Parameters:
+  ///   - settings: the transports that answered; of others the requests are not known.
+  ///   - unread: groups of which a transport refused a zone.
   /// - Returns: whether there were any.
-  func closeSettledInvitations(over settings: [TransportSetting]) async throws -> Bool {
+  func closeSettledInvitations(
+    over settings: [TransportSetting], except unread: Set<GroupID>
+  ) async throws -> Bool {
     var hasClosed = false
-    for group in engine.exchangedGroups {
+    for group in engine.exchangedGroups where !unread.contains(group) {
       let ways = try transports(of: group)
       guard !ways.isEmpty, ways.allSatisfy({ settings.contains($0) }) else { continue }
       for invite in engine.settledInvites(in: group) {

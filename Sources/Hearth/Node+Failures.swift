@@ -7,6 +7,7 @@ import HearthSync
 package struct WayFailure: Codable, Equatable, Sendable {
   /// The reason and the remedy, in words.
   package let text: String
+  /// When the transport began to fail.
   package let milliseconds: UInt64
 }
 
@@ -48,10 +49,9 @@ extension Node {
     var failures: [String: WayFailure] = [:]
     for round in report.transports {
       guard let text = round.failure ?? round.refusals.first else { continue }
-      // A repeated failure is not news: it keeps the time at which it began.
-      failures[round.setting] =
-        before[round.setting].flatMap { $0.text == text ? $0 : nil }
-        ?? WayFailure(text: text, milliseconds: now())
+      // A repeated failure is not news: it keeps the time at which it began, whatever it is called.
+      failures[round.setting] = WayFailure(
+        text: text, milliseconds: before[round.setting]?.milliseconds ?? now())
     }
     guard failures != before else { return }
     let encoder = JSONEncoder()

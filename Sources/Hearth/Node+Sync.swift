@@ -27,16 +27,16 @@ extension Node {
       try foundPrivate()
       try tellProgress()
       try keepRecovery()
-      let isComplete = try await exchangeWithAll(try transports(), check, &report)
+      let round = try await exchangeWithAll(try transports(), check, &report)
       // Whoever has just added a device may lose this one before the next round.
       var isMore = try handPlace()
-      if isComplete,
+      if round.isComplete,
         try await closeSettledInvitations(
-          over: transports().filter { report.hasAnswered($0.path) })
+          over: transports().filter { report.hasAnswered($0.path) }, except: round.unread)
       {
         isMore = true
       }
-      if isMore { try await exchangeAgain(isComplete: isComplete, &report) }
+      if isMore { try await exchangeAgain(after: round, &report) }
       try keepFailures(of: report)
       // A transport that has failed is not waited for again; it is given these at the next sync.
       let answering = try transports().filter { report.hasAnswered($0.path) }
@@ -53,9 +53,9 @@ extension Node {
   /// What came of one step with one transport.
   private enum Step: Sendable {
     /// It was read, and nothing was given.
-    case read(TransportSetting, TransportReport)
+    case read(TransportSetting, TransportReport, holdsBack: Bool)
     /// Taken from and given to.
-    case exchanged(TransportSetting, TransportReport)
+    case exchanged(TransportSetting, TransportReport, holdsBack: Bool)
     /// The transport's fault; no other has to wait for it.
     case failed(TransportSetting, String, holdsBack: Bool)
     /// Those that answer have waited long enough for the others.
@@ -64,7 +64,10 @@ extension Node {
 
   /// How long those transports that have answered wait for the others before they are given to.
   private static let graceMilliseconds = 500
-  /// How long a transport that fails holds back what a stale view would decide wrongly: 7 days.
+  /// How long a transport that fails or refuses holds back what a stale view would decide wrongly:
+  /// 7 days.
+  ///
+  /// One that is gone for good would else keep every link open, and all keys in use.
   private static let patienceMilliseconds: UInt64 = 7 * 24 * 60 * 60 * 1_000
 
   /// Exchanges with all transports at the same time.
@@ -74,10 +77,10 @@ extension Node {
   /// are given what there is, and once more when it has answered: what it brought goes out over
   /// them in the same sync.
   ///
-  /// - Returns: whether every transport was read, but for those that have failed for long.
+  /// - Returns: the round, at its end.
   private func exchangeWithAll(
     _ settings: [TransportSetting], _ check: FileCheck, _ report: inout SyncReport
-  ) async throws -> Bool {
+  ) async throws -> SyncRound {
     var round = SyncRound(settings)
     defer { report.transports = round.reports }
     try await replicas.whileWaiting {
@@ -94,8 +97,10 @@ extension Node {
         }
         while !round.isDone, let step = try await group.next() {
           switch step {
-          case .read(let setting, let read): start(round.read(setting, read))
-          case .exchanged(let setting, let given): start(round.exchanged(setting, given))
+          case .read(let setting, let read, let holdsBack):
+            start(round.read(setting, read, holdsBack: holdsBack))
+          case .exchanged(let setting, let given, let holdsBack):
+            start(round.exchanged(setting, given, holdsBack: holdsBack))
           case .failed(let setting, let fault, let holdsBack):
             start(round.failed(setting, fault, holdsBack: holdsBack))
           case .waitedLongEnough: start(round.stopWaiting())
@@ -104,18 +109,18 @@ extension Node {
         group.cancelAll()
       }
     }
-    return round.isComplete
+    return round
   }
 
   /// Exchanges once more with the transports that did not fail: what this round has written goes
   /// out with it.
-  private func exchangeAgain(isComplete: Bool, _ report: inout SyncReport) async throws {
+  private func exchangeAgain(after round: SyncRound, _ report: inout SyncReport) async throws {
     for place in report.transports.indices where report.transports[place].failure == nil {
       let setting = report.transports[place].setting
       report.transports[place].add(
         try await replicas.exchange(
           over: transport(setting), named: setting, groups(over: setting),
-          isComplete: isComplete))
+          isComplete: round.isComplete, unread: round.unread))
     }
   }
 
@@ -130,11 +135,11 @@ extension Node {
         case .read:
           let report = try await replicas.take(
             from: transport, named: setting.path, groups(over: setting))
-          return .read(setting, report)
-        case .exchange(_, let isComplete):
+          return .read(setting, report, holdsBack: try holdsBack(setting))
+        case .exchange(_, let isComplete, let unread):
           var report = try await replicas.exchange(
             over: transport, named: setting.path, groups(over: setting), checking: check,
-            isComplete: isComplete)
+            isComplete: isComplete, unread: unread, holdsBack: holdsBack(setting))
           try noticeSetBack(report)
           if report.failure == nil {
             try await giveCapsule(to: transport, checking: check, &report)
@@ -143,7 +148,7 @@ extension Node {
               report.note(problem, isFirst: true)
             }
           }
-          return .exchanged(setting, report)
+          return .exchanged(setting, report, holdsBack: try holdsBack(setting))
         }
       }
     } catch let error as TransportError {
@@ -153,8 +158,8 @@ extension Node {
     }
   }
 
-  /// Whether a transport that fails holds back what a stale view would decide wrongly: it has
-  /// worked within a week.
+  /// Whether a transport that fails or refuses holds back what a stale view would decide wrongly:
+  /// it has worked within a week.
   private func holdsBack(_ setting: TransportSetting) throws -> Bool {
     let since = try lastFailure(of: setting)?.milliseconds ?? now()
     return since + Node.patienceMilliseconds > now()

@@ -1,3 +1,4 @@
+import HearthCRDT
 import HearthSync
 
 /// Which step with which transport follows which in one sync.
@@ -10,12 +11,14 @@ struct SyncRound {
     case read(TransportSetting)
     /// Take what is new, decide what the news call for, and give what is lacking.
     ///
-    /// - Parameter isComplete: whether every other transport was read without failure before.
-    case exchange(TransportSetting, isComplete: Bool)
+    /// - Parameters:
+    ///   - isComplete: whether every other transport was read without failure before.
+    ///   - unread: the groups of which one of them refused a zone.
+    case exchange(TransportSetting, isComplete: Bool, unread: Set<GroupID> = [])
 
     var setting: TransportSetting {
       switch self {
-      case .read(let setting), .exchange(let setting, _): setting
+      case .read(let setting), .exchange(let setting, _, _): setting
       }
     }
   }
@@ -41,8 +44,10 @@ struct SyncRound {
   private static let maximumExchanges = 3
 
   private var places: [Place]
-  /// Whether no transport held back what a stale view would decide wrongly.
+  /// Whether no transport has failed that holds back what a stale view would decide wrongly.
   private(set) var isComplete = true
+  /// The groups of which a transport refused a zone.
+  private(set) var unread: Set<GroupID> = []
   private var hasWaited = false
 
   init(_ settings: [TransportSetting]) {
@@ -62,7 +67,13 @@ struct SyncRound {
   }
 
   /// A transport was read.
-  mutating func read(_ setting: TransportSetting, _ report: TransportReport) -> [Start] {
+  ///
+  /// - Parameter holdsBack: whether what a stale view of a group would decide wrongly has to wait
+  ///   for what it refused.
+  mutating func read(
+    _ setting: TransportSetting, _ report: TransportReport, holdsBack: Bool = true
+  ) -> [Start] {
+    if holdsBack { unread.formUnion(report.unread) }
     change(setting) { place in
       place.stage = .read
       place.report = report
@@ -72,7 +83,12 @@ struct SyncRound {
   }
 
   /// A transport was given to.
-  mutating func exchanged(_ setting: TransportSetting, _ report: TransportReport) -> [Start] {
+  ///
+  /// - Parameter holdsBack: as for one that was read.
+  mutating func exchanged(
+    _ setting: TransportSetting, _ report: TransportReport, holdsBack: Bool = true
+  ) -> [Start] {
+    if holdsBack { unread.formUnion(report.unread) }
     change(setting) { place in
       var whole = report
       if let before = place.report { whole.addTaken(before) }
@@ -139,7 +155,8 @@ struct SyncRound {
       places[index].isBehind = false
       places[index].wasEarly = isEarly
       places[index].exchangeCount += 1
-      starts.append(.exchange(places[index].setting, isComplete: isComplete))
+      starts.append(
+        .exchange(places[index].setting, isComplete: isComplete, unread: unread))
     }
     return starts
   }

@@ -1,3 +1,4 @@
+import HearthCRDT
 import Testing
 
 @testable import Hearth
@@ -66,6 +67,29 @@ struct SyncRoundTests {
     #expect(round.failed(first, "it is away", holdsBack: false) == [exchange(folder)])
   }
 
+  @Test("one that refuses a group's zone holds back what a stale view of that group could decide")
+  func refusal() {
+    let group = GroupID(high: 1, low: 2)
+    var refusing = report(first)
+    refusing.unread = [group]
+    for holdsBack in [true, false] {
+      var round = SyncRound([folder, first])
+      _ = round.begin()
+      #expect(round.read(first, refusing, holdsBack: holdsBack).isEmpty)
+      let unread: Set<GroupID> = holdsBack ? [group] : []
+      let expected = [folder, first].map {
+        SyncRound.Start.exchange($0, isComplete: true, unread: unread)
+      }
+      #expect(round.read(folder, report(folder)) == expected)
+      #expect(round.unread == unread)
+    }
+    // Where a single one refuses, its exchange tells of it.
+    var round = SyncRound([first])
+    _ = round.begin()
+    #expect(round.exchanged(first, refusing).isEmpty)
+    #expect(round.unread == [group])
+  }
+
   @Test("one that does not answer in time is not waited for, and its news still go out")
   func late() {
     var round = SyncRound([folder, first])
@@ -107,7 +131,7 @@ struct SyncRoundTests {
       let start = starts.removeFirst()
       switch start {
       case .read(let setting): starts += round.read(setting, report(setting, received: 1))
-      case .exchange(let setting, _):
+      case .exchange(let setting, _, _):
         starts += round.exchanged(setting, report(setting, received: 1))
       }
     }

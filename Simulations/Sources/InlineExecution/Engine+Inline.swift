@@ -33,13 +33,16 @@ extension Engine {
   package mutating func exchange(
     over transport: some Transport, named name: String,
     carrying carried: CarriedGroups = .everything, anchorFile: some AnchorFile,
-    checking check: FileCheck = .some, isComplete: Bool = true, nowMilliseconds: UInt64
+    checking check: FileCheck = .some, isComplete: Bool = true, unread: Set<GroupID> = [],
+    holdsBack: Bool = true, nowMilliseconds: UInt64
   ) throws -> TransportReport {
     try withTurns { turns in
       var exchange = Exchange(
         over: transport, named: name, with: turns, anchorFile: anchorFile,
         nowMilliseconds: nowMilliseconds)
-      try await exchange.run(carrying: carried, checking: check, isComplete: isComplete)
+      try await exchange.run(
+        carrying: carried, checking: check, isComplete: isComplete, unread: unread,
+        holdsBack: holdsBack)
       return exchange.report
     }
   }

@@ -8,14 +8,20 @@ extension NodeReplicas {
   /// - Parameters:
   ///   - name: what the report calls the transport.
   ///   - carried: which groups go over it.
+  ///   - isComplete: whether every other transport was read without failure before.
+  ///   - unread: groups of which another transport refused a zone.
+  ///   - holdsBack: whether a group of which it refuses a zone counts as one of them.
   func exchange(
     over transport: some Transport, named name: String, _ carried: CarriedGroups,
-    checking check: FileCheck = .some, isComplete: Bool = true
+    checking check: FileCheck = .some, isComplete: Bool = true, unread: Set<GroupID> = [],
+    holdsBack: Bool = true
   ) async throws -> TransportReport {
     var exchange = Exchange(
       over: transport, named: name, with: self, anchorFile: anchorFile,
       nowMilliseconds: now())
-    try await exchange.run(carrying: carried, checking: check, isComplete: isComplete)
+    try await exchange.run(
+      carrying: carried, checking: check, isComplete: isComplete, unread: unread,
+      holdsBack: holdsBack)
     return exchange.report
   }
 

@@ -161,14 +161,22 @@ extension Engine {
   /// Performs due maintenance: confirms joins, closes expired invitations, replaces finished, old
   /// or concurrent epochs, complains about missing keys, and hands keys to devices that lack them.
   ///
-  /// - Parameter isComplete: Whether every transport was read without failure. Decisions that a
-  ///   stale view would get wrong wait for a complete read.
-  package mutating func maintain(isComplete: Bool = true, nowMilliseconds: UInt64) throws {
+  /// A stale view confirms and closes nothing, and renews no key that may still be used. It does
+  /// replace an epoch that is over, because the next write would have to.
+  ///
+  /// - Parameters:
+  ///   - isComplete: Whether every transport was read without failure. Decisions that a stale view
+  ///     would get wrong wait for a complete read.
+  ///   - unread: Groups of which a transport refused a zone; for them the read was not complete.
+  package mutating func maintain(
+    isComplete: Bool = true, unread: Set<GroupID> = [], nowMilliseconds: UInt64
+  ) throws {
     for group in Set(zones.filter { !isRetired($0) }.map(\.group)).sorted() {
       guard let role = membership(of: group).role(of: device) else { continue }
+      let isWhole = isComplete && !unread.contains(group)
       var operations = try complaints(in: group)
       var closings: [ControlOperation] = []
-      if isComplete {
+      if isWhole {
         // Only now: own files on a transport would have shown that this device was put back.
         try noteUnwrittenClaims(in: group, nowMilliseconds: nowMilliseconds)
         operations += confirmations(in: group)
@@ -181,7 +189,7 @@ extension Engine {
         let due = zones.filter { zone in
           zone.group == group
             && (closings.contains { exposes($0, zone) }
-              || (isComplete || zone.isEpochOver)
+              || (isWhole || zone.isEpochOver)
                 && isRekeyDue(zone, nowMilliseconds: nowMilliseconds))
         }
         operations += try grants(of: due.map(\.id), in: group, without: [])

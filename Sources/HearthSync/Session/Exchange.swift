@@ -51,9 +51,11 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   ///   - carried: which groups go over the transport.
   ///   - check: how many files are read again that were whole before.
   ///   - isComplete: whether every other transport was read without failure before.
+  ///   - unread: groups of which another transport refused a zone.
+  ///   - holdsBack: whether a group of which this transport refuses a zone counts as one of them.
   package mutating func run(
     carrying carried: CarriedGroups = .everything, checking check: FileCheck = .some,
-    isComplete: Bool = true
+    isComplete: Bool = true, unread: Set<GroupID> = [], holdsBack: Bool = true
   ) async throws {
     do {
       let life = try turn { $0.incarnation }
@@ -62,7 +64,9 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
       let name = report.setting
       let held = transport.canDecay ? try turn { try $0.heldBefore(on: name) } : nil
       let listings = try await pullAll(carried)
-      try await decide(with: listings, isComplete: isComplete)
+      try await decide(
+        with: listings, isComplete: isComplete,
+        unread: holdsBack ? unread.union(report.unread) : unread)
       try await giveAll(carried, holding: listings, heldBefore: held, check, life: life)
     } catch let error as TransportError {
       Probe.roundFailed.hit()
@@ -79,7 +83,7 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
         try await pull(zone)
       } catch let error as TransportError where error.code == .relayRefused {
         // The exchange that follows tells why.
-        continue
+        if let group = try turn({ $0.ownGroup(of: zone) }) { report.unread.insert(group) }
       }
     }
   }
@@ -93,7 +97,10 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
         listings[zone] = try await pull(zone)
       } catch let error as TransportError where error.code == .relayRefused {
         // Of this zone alone; who belongs there no more knows why.
-        if try turn({ $0.isMember(of: zone) }) { report.refused(error) }
+        if let group = try turn({ $0.ownGroup(of: zone) }) {
+          report.refused(error)
+          report.unread.insert(group)
+        }
       }
     }
     report.isRefusedWhole = listings.isEmpty && !report.refusals.isEmpty
@@ -102,16 +109,19 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
 
   /// Does what the news call for, and seals what is to be given.
   private mutating func decide(
-    with listings: [ZoneID: TransportListing], isComplete: Bool
+    with listings: [ZoneID: TransportListing], isComplete: Bool, unread: Set<GroupID>
   ) async throws {
     let (now, anchorFile) = (nowMilliseconds, anchorFile)
-    try turn { try $0.maintain(isComplete: isComplete, nowMilliseconds: now) }
+    try turn {
+      try $0.maintain(isComplete: isComplete, unread: unread, nowMilliseconds: now)
+    }
     for zone in listings.keys.sorted() {
       guard let listing = listings[zone], try turn({ $0.isMember(of: zone) }) else { continue }
       try await attest(zone, holding: listing)
       report.problems += try turn { engine in
         let problems = try engine.problemsWithBase(of: zone)
-        try engine.compareState(of: zone, isComplete: isComplete, nowMilliseconds: now)
+        let isWhole = try isComplete && !unread.contains(engine.zone(zone).group)
+        try engine.compareState(of: zone, isComplete: isWhole, nowMilliseconds: now)
         return problems
       }
     }
@@ -212,6 +222,11 @@ extension Engine {
     try store.transaction {
       for zone in exchangedZones(carried) { try Refusals.forget(zone, in: store) }
     }
+  }
+
+  /// The group of a zone; nil if this device does not belong to it.
+  func ownGroup(of id: ZoneID) -> GroupID? {
+    isMember(of: id) ? try? zone(id).group : nil
   }
 
   /// Whether this device belongs to a zone's group.

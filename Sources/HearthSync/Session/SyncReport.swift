@@ -1,3 +1,5 @@
+import HearthCRDT
+
 /// What came of one round over one transport.
 package struct TransportReport: Sendable {
   /// The transport's place.
@@ -28,6 +30,8 @@ package struct TransportReport: Sendable {
   package internal(set) var unmended = 0
   /// Why zones of this node were refused, in words, each reason once.
   package private(set) var refusals: [String] = []
+  /// The groups of this node of which it refused a zone, so that not everything was read.
+  package internal(set) var unread: Set<GroupID> = []
   /// Whether it refused this node in everything.
   package internal(set) var isRefusedWhole = false
   /// How many changes it does not hold any more that it held after an earlier round.
