@@ -138,6 +138,9 @@ def t3_lag(home):
           "a sync does not tell Max that Ben waits: %s%s" % (synced.stdout, synced.stderr))
     home.run("max", "sync")
     home.belongs(["max"], ("Ada", "owner"), ("Max", "admin"))
+    listed = home.must("max", "approve")
+    check("Ben" in listed and "the invitation had expired" in listed,
+          "the list of who waits does not say why: " + listed)
     home.must("max", "approve", "Ben", "--yes")
     home.belongs(["max"], ("Ada", "owner"), ("Ben", "member"), ("Max", "admin"))
     ben_stays(home)

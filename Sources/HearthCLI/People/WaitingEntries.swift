@@ -26,7 +26,12 @@ enum WaitingEntries {
   }
 
   private static func reason(of entry: WaitingEntry, in membership: Membership) -> String {
-    membership.voided.first { $0.id == entry.id }.map { membership.words(for: $0) }
+    if case .overruled(let closing, .invitationClosed) = entry.reason,
+      membership.audit().contains(where: { $0.id == closing && $0.end == .expired })
+    {
+      return "the invitation had expired, and a device closed it before this joining arrived there"
+    }
+    return membership.voided.first { $0.id == entry.id }.map { membership.words(for: $0) }
       ?? "there is an objection"
   }
 
