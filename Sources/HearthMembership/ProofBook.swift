@@ -3,7 +3,7 @@ import HearthCrypto
 
 /// A cache of the signatures inside control operations, since one check takes 0.6 ms.
 ///
-/// Validity depends only on bytes, so a result is permanent. It passes to the next fold, and through
+/// Validity depends only on bytes, so a result is permanent. It passes to the next fold, and by
 /// ``encoded`` to the next start of the program.
 package struct ProofBook: Sendable {
   /// A signed claim: the signer, the purpose, the message and the signature.

@@ -20,7 +20,8 @@ struct MergeStandingTests {
     let identity = try DeviceIdentity.generate().0
     var engine = try Engine(
       store: MemoryStore(), identity: identity,
-      incarnation: Engine<MemoryStore>.firstIncarnation(of: identity), policy: HouseholdSchema.rolePolicy,
+      incarnation: Engine<MemoryStore>.firstIncarnation(of: identity),
+      policy: HouseholdSchema.rolePolicy,
       nowMilliseconds: now)
     let opened = try engine.beginJoining(
       family.capsule, with: family.secret, nowMilliseconds: now)

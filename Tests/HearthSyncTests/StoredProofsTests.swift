@@ -29,15 +29,18 @@ struct StoredProofsTests {
         _ = try reader.byte("result")
         none.byte(0)
       }
-      try member.store.setFact(name, none.bytes)
+      func store(_ value: [UInt8]) throws {
+        try member.store.transaction { try member.store.setFact(name, value) }
+      }
+      try store(none.bytes)
       #expect(try EngineFamily.reopened(member).membership(of: family.group).people.isEmpty)
 
       // Without the fact everything is verified.
       var empty = ByteWriter()
       empty.varint(0)
-      try member.store.setFact(name, empty.bytes)
+      try store(empty.bytes)
       #expect(try EngineFamily.reopened(member).membership(of: family.group).people.count == people)
-      try member.store.setFact(name, bytes)
+      try store(bytes)
     }
   }
 

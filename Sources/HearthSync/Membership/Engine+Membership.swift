@@ -14,7 +14,8 @@ extension Engine {
     let control = try controlZone(of: group)
     let items = Membership.items(
       of: try store.events(of: ControlOperation.type, in: control.id))
-    let stored = memberships[group] == nil ? try StoredProofs.read(of: group, from: store) : ProofBook()
+    let stored =
+      memberships[group] == nil ? try StoredProofs.read(of: group, from: store) : ProofBook()
     var shown = try shownHistories(in: items, of: group)
     for _ in 0..<ShownHistories.maximumDepth {
       for (digest, segment) in shown.opened { openedShown[digest] = segment }

@@ -16,7 +16,7 @@ enum StoredProofs {
   static func keep(_ proofs: ProofBook, of group: GroupID, in store: some Store) throws {
     let known = try read(of: group, from: store).count
     guard proofs.count > known, known < ProofBook.maximumStored else { return }
-    try store.setFact(name(of: group), proofs.encoded)
+    try store.transaction { try store.setFact(name(of: group), proofs.encoded) }
   }
 
   private static func name(of group: GroupID) -> String { "proofs.\(group.hex)" }
