@@ -7,8 +7,9 @@
 HEARTH and HEARTH_RELAY are stock programs, HEARTH_HOSTILE is a simulation's build. Each row makes a
 household of its own, lets somebody do harm, and judges the victims: their sync takes at most twice
 the CPU time of one that brings as many honest bytes in the same run, and at most 200 MiB; list,
-add, done and sync go on; replicas come to be equal; the culprit is named; nothing honest is lost;
-newcomers join and write. A line for each row; rows that fail are named in the end.
+add, done and sync go on; replicas come to be equal; a notice or finding names the culprit, and none
+names anybody else; nothing honest is lost; newcomers join and write. A line for each row; rows that
+fail are named in the end.
 
 --fuzz lets seeds choose counts, sizes and shapes of what is written, and tells the worst of them.
 """
@@ -43,43 +44,47 @@ def suffer(home, deeds, culprits, victims=VICTIMS, before=None):
     stash, files, byte_count = home.prepare(*deeds)
     home.figures.append("%d files, %d bytes" % (files, byte_count))
     usual = home.usual(victims, "hal", files, byte_count)
-    told = home.tells(victims[0])
+    told = home.accusations(victims[0])
     if before:
         before()
     home.release(stash)
     for victim in victims:
         cost = home.cost(victim, "sync")
         if not home.within(victim + " sync", cost, usual[victim]["sync"]):
-            return False
+            return None
         home.holds(cost.status in (0, PARTIAL),
                    "%s: sync: exit %d: %s" % (victim, cost.status, cost.said.strip()[:300]))
         # What waits or was refused may not cost again, each time and for ever.
         again = home.cost(victim, "sync")
         if not home.within(victim + " sync again", again, usual[victim]["idle"]):
-            return False
+            return None
         shown = home.cost(victim, "list")
         if not home.within(victim + " list", shown, usual[victim]["list"]):
-            return False
+            return None
         home.holds(shown.status == 0 and "Dishes" in shown.out and "Honest 0" in shown.out,
                    "%s: list: exit %d: %s" % (victim, shown.status, shown.said.strip()[:300]))
         for command in ("status", "verify"):
             cost = home.cost(victim, command)
             if not home.within("%s %s" % (victim, command), cost, usual[victim][command]):
-                return False
+                return None
     home.works(victims)
     home.equal(victims)
     if culprits:
         home.names(victims[0], told, *culprits)
+    home.spares(victims[0], told, "hal", "Hal", "phone-hal")
     home.welcomes(victims)
-    return True
+    return told
 
 
 # H0: the oracle itself.
 
-@row("H0", "nobody does any harm: what is judged holds")
+@row("H0", "nobody does any harm: what is judged holds, and nobody is named")
 def control(home):
     home.join("mal", "Mal")
-    suffer(home, [("mal", "honest", "--number", "20", "--edits", "10")], [])
+    told = suffer(home, [("mal", "honest", "--number", "20", "--edits", "10")], [])
+    # By the same question that names culprits below: who only wrote is none.
+    if told is not None:
+        home.spares("ann", told, "mal", "Mal", "phone-mal")
 
 
 # H1: bombs in one's own record.
@@ -158,7 +163,7 @@ def seized(home):
     home.everybody_knows(*VICTIMS, "dan")
     for name in VICTIMS:
         home.do(name, "transport", "remove", home.path("folder"))
-    told = home.tells("ann")
+    told = home.accusations("ann")
     home.do("ann", "member", "remove", "Dan", "--yes")
     home.sync(*VICTIMS, *VICTIMS)
     harm = home.forge("dan", "seize", "--relay", home.relay.address)
@@ -228,7 +233,7 @@ def erased(home, edit, keeps, *deed):
     home.join("mal", "Mal")
     home.everybody_knows(*VICTIMS, "mal")
     stash, _, _ = home.prepare(("mal", "future", "--victim", "Ben", "--chore", "Dishes", *deed))
-    told = home.tells("ann")
+    told = home.accusations("ann")
     home.release(stash)
     home.sync(*VICTIMS)
     home.do("ben", *edit)
@@ -303,7 +308,7 @@ def planted(home):
     home.do("ben", "transport", "remove", home.path("folder"))
     home.do("ben", "transport", "add", "folder", home.path("other"))
     home.sync("ben")
-    told = home.tells("ann")
+    told = home.accusations("ann")
     for part, folder in enumerate(("folder", "other")):
         stash, _, _ = home.prepare(("mal", "lives", "--number", "256", "--part", str(part)))
         home.release(stash, folder)
@@ -341,7 +346,7 @@ def many_lives(home):
 def half(home):
     home.join("mal", "Mal")
     home.everybody_knows(*VICTIMS, "mal")
-    told = home.tells("ann")
+    told = home.accusations("ann")
     stash, _, _ = home.prepare(("mal", "halftransaction", "--chore", "Dishes"))
     home.do("ann", "member", "role", "Mal", "child")
     home.sync(*VICTIMS)

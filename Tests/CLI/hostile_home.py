@@ -26,6 +26,10 @@ LIMIT_MEMORY_BYTES = 8 << 30
 # The honest bytes that victims are measured by, at the most; beyond them cost grows in proportion.
 MOST_HONEST_FILES = 400
 MOST_HONEST_BYTES = MIB
+# What notices and findings are about that say of somebody what no honest program does. Others tell
+# who came and went, whose clock is wrong, what is missing: of those who did nothing, too.
+ACCUSING_NOTICES = {"fork", "falseClaim", "limit", "void", "difference"}
+ACCUSING_FINDINGS = {"fork", "claim", "version", "limit", "entries", "settings", "snapshot"}
 # What a file holds beside the edits of its chore, about, and what an edit adds to it; the most
 # edits that one file can hold.
 FILE_OVERHEAD_BYTES, EDIT_BYTES, MOST_EDITS = 700, 26, 4_000
@@ -267,20 +271,49 @@ class Household(Nodes):
                        "%s does not read what a newcomer wrote" % home)
         return self.equal([*homes, name])
 
-    def tells(self, home):
-        """The lines by which a person learns how things stand, numbers left out."""
-        lines = set()
-        for command in ("status", "doctor", "log"):
-            for line in self.cost(home, command).said.splitlines():
-                lines.add(re.sub(r"\d+", "#", re.sub(r"\b[0-9a-f]{8,}\b", "#", line)).strip())
-        return lines
+    def accusations(self, home):
+        """What a person who looks is told of others that no honest program does: the device where
+        it is named apart, and the words, numbers left out."""
+        found = set()
+        for command in (("log", "--limit", "100000"), ("status",), ("doctor",)):
+            done = self.cost(home, *command, "--json")
+            try:
+                told = json.loads(done.out)
+            except ValueError:
+                self.fault("%s: %s --json: %s" % (home, command[0], done.said.strip()[:300]))
+                continue
+            said = [one for one in told.get("notices", []) if one["kind"] in ACCUSING_NOTICES]
+            said += [one for one in told.get("findings", []) if one["topic"] in ACCUSING_FINDINGS]
+            found.update((one.get("device"), numberless(one["text"])) for one in said)
+        return found
+
+    def device_id(self, home):
+        return json.loads(self.do(home, "status", "--json"))["deviceId"]
 
     def names(self, home, before, *culprits):
-        """Somebody who looks is told of the culprit: a line that names it and was not there."""
-        new = self.tells(home) - before
+        """Somebody who looks is told of the culprit: in a notice or finding that was not there."""
+        new = self.accusations(home) - before
+        self.figures += ["%s is told: %s" % (home, text) for _, text in sorted(new, key=str)]
         return self.holds(
-            any(culprit in line for line in new for culprit in culprits),
-            "neither status nor doctor nor log of %s names %s" % (home, culprits[0]))
+            any(is_named(culprit, text) for _, text in new for culprit in culprits),
+            "no notice and no finding of %s names %s" % (home, culprits[0]))
+
+    def spares(self, home, before, honest, *names):
+        """Nobody is told that somebody honest did harm."""
+        device = self.device_id(honest)
+        for accused, text in self.accusations(home) - before:
+            self.holds(
+                accused != device and not any(is_named(name, text) for name in names),
+                "%s is told of %s, who did nothing: %s" % (home, honest, text))
+
+
+def numberless(text):
+    return re.sub(r"\d+", "#", re.sub(r"\b[0-9a-f]{8,}\b", "#", text))
+
+
+def is_named(name, text):
+    """Whether a text without numbers holds a name, and not as a part of another one."""
+    return re.search(r"(?<![\w-])%s(?![\w-])" % re.escape(numberless(name)), text) is not None
 
 
 def arguments(row_names):
