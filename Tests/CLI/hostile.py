@@ -9,7 +9,8 @@ household of its own, lets somebody do harm, and judges the victims: their sync 
 the CPU time of one that brings as many honest bytes in the same run, and at most 200 MiB; list,
 add, done and sync go on; replicas come to be equal; a notice or finding names the culprit, and none
 names anybody else; nothing honest is lost; newcomers join and write. A line for each row; rows that
-fail are named in the end.
+fail are named in the end. A row that only took up to twice as long as it may is played again: other
+work on the machine can double what a run takes.
 
 --fuzz lets seeds choose counts, sizes and shapes of what is written, and tells the worst of them.
 """
@@ -24,6 +25,8 @@ from hostile_home import Household, MIB, PARTIAL, Stuck, arguments
 
 VICTIMS = ["ann", "ben"]
 MOST_FAULTS_SHOWN = 8
+# How often a row is played at most that may only have met a busy machine.
+MOST_TRIES = 3
 ROWS = {}
 
 
@@ -50,21 +53,19 @@ def suffer(home, deeds, culprits, victims=VICTIMS, before=None):
     home.release(stash)
     for victim in victims:
         cost = home.cost(victim, "sync")
-        if not home.within(victim + " sync", cost, usual[victim]["sync"]):
+        if not home.within(victim + " sync", cost, usual[victim]["sync"], judge.SLACK_SECONDS):
             return None
         home.holds(cost.status in (0, PARTIAL),
                    "%s: sync: exit %d: %s" % (victim, cost.status, cost.said.strip()[:300]))
-        # What waits or was refused may not cost again, each time and for ever.
-        again = home.cost(victim, "sync")
-        if not home.within(victim + " sync again", again, usual[victim]["idle"]):
+        if not home.takes_little_again(victim, usual[victim]["idle"]):
             return None
-        shown = home.cost(victim, "list")
+        shown = home.steady(victim, "list")
         if not home.within(victim + " list", shown, usual[victim]["list"]):
             return None
         home.holds(shown.status == 0 and "Dishes" in shown.out and "Honest 0" in shown.out,
                    "%s: list: exit %d: %s" % (victim, shown.status, shown.said.strip()[:300]))
         for command in ("status", "verify"):
-            cost = home.cost(victim, command)
+            cost = home.steady(victim, command)
             if not home.within("%s %s" % (victim, command), cost, usual[victim][command]):
                 return None
     home.works(victims)
@@ -125,6 +126,12 @@ def longest_history(home):
 def reader_gaps(home):
     home.join("rae", "Rae", "reader")
     suffer(home, [("rae", "gapbomb", "--files", "150")], ["Rae", "phone-rae"])
+
+
+@row("H2.small", "a reader's 150 files of one operation each wait for a change that never comes")
+def small_gaps(home):
+    home.join("rae", "Rae", "reader")
+    suffer(home, [("rae", "gapbomb", "--files", "150", "--items", "1")], [])
 
 
 @row("H2.removed", "the same of a child that was removed")
@@ -498,6 +505,34 @@ def fuzz(programs, seconds, first, shows):
     return bool(bad)
 
 
+# How rows are played.
+
+def play(programs, name, shows):
+    """The faults of a row, those of time alone, what was measured, and the dearest idle sync."""
+    story, _, relay = ROWS[name]
+    home = None
+    try:
+        home = Household(programs, shows, relay)
+        story(home)
+        return home.faults, home.dear, home.figures, home.again
+    except Stuck as stuck:
+        return ["not judged: %s" % stuck], [], home.figures if home else [], 0.0
+    finally:
+        if home:
+            home.close()
+
+
+def tell(name, faults, figures, words, shows):
+    print("%s %-10s %s (%s)" % ("FAILED" if faults else "ok    ", name, ROWS[name][1], words))
+    for fault in faults if shows else faults[:MOST_FAULTS_SHOWN]:
+        print("         - " + fault.replace("\n", "\n           "))
+    if not shows and len(faults) > MOST_FAULTS_SHOWN:
+        print("         - and %d more" % (len(faults) - MOST_FAULTS_SHOWN))
+    if faults or shows:
+        print("         " + "\n         ".join(figures))
+    sys.stdout.flush()
+
+
 def option(name, default):
     return int(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else default
 
@@ -509,28 +544,16 @@ def main():
         sys.exit(1 if fuzz(programs, option("--fuzz", 60), option("--seed", 1), shows) else 0)
     failed = []
     for name in chosen:
-        story, words, relay = ROWS[name]
-        began = time.monotonic()
-        home = None
-        try:
-            home = Household(programs, shows, relay)
-            story(home)
-            faults, figures = home.faults, home.figures
-        except Stuck as stuck:
-            faults, figures = ["not judged: %s" % stuck], home.figures if home else []
-        finally:
-            if home:
-                home.close()
-        print("%s %-10s %s (%.0f s)" % (
-            "FAILED" if faults else "ok    ", name, words, time.monotonic() - began), flush=True)
-        for fault in faults if shows else faults[:MOST_FAULTS_SHOWN]:
-            print("         - " + fault.replace("\n", "\n           "))
-        if not shows and len(faults) > MOST_FAULTS_SHOWN:
-            print("         - and %d more" % (len(faults) - MOST_FAULTS_SHOWN))
-        if faults or shows:
-            print("         " + "\n         ".join(figures), flush=True)
-        if faults:
+        for tries in range(1, MOST_TRIES + 1):
+            began = time.monotonic()
+            faults, dear, figures, again = play(programs, name, shows)
+            if faults or not dear:
+                break
+        if faults or dear:
             failed.append(name)
+        words = "%.0f s; a sync again %.3f s CPU" % (time.monotonic() - began, again)
+        tell(name, faults + dear, figures,
+             words + ("" if tries == 1 else "; played %d times" % tries), shows)
     print("hostile: " + ("%d of %d rows fail: %s" % (len(failed), len(chosen), " ".join(failed))
                          if failed else "%d rows hold" % len(chosen)))
     sys.exit(1 if failed else 0)
