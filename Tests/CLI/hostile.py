@@ -307,8 +307,8 @@ def never(home):
 
 # H6, H7: places of authors.
 
-@row("H6", "a member's lives reach two replicas in another order, and there are too many for both")
-def planted(home):
+def planted(home, *options):
+    """Ann and Ben meet other lives of Mal first, and more than both of them have places for."""
     home.join("mal", "Mal")
     home.everybody_knows(*VICTIMS, "mal")
     os.mkdir(home.path("other"))
@@ -317,14 +317,19 @@ def planted(home):
     home.sync("ben")
     told = home.accusations("ann")
     for part, folder in enumerate(("folder", "other")):
-        stash, _, _ = home.prepare(("mal", "lives", "--number", "256", "--part", str(part)))
+        stash, _, _ = home.prepare(
+            ("mal", "lives", "--number", "256", "--part", str(part), *options))
         home.release(stash, folder)
-    home.tries("ann", "sync", allowed=(0, PARTIAL))
-    home.tries("ben", "sync", allowed=(0, PARTIAL))
+    for victim in VICTIMS:
+        home.tries(victim, "sync", allowed=(0, PARTIAL))
+    # What is beyond a person's places waits until another person's operation has seen it. A device
+    # writes one within a day; here both do so now.
+    for victim in VICTIMS:
+        home.do(victim, "device", "add", allowed=(0, PARTIAL))
     for source, target in (("folder", "other"), ("other", "folder")) * 2:
         judge.shutil.copytree(home.path(source), home.path(target), dirs_exist_ok=True)
-        home.tries("ann", "sync", allowed=(0, PARTIAL))
-        home.tries("ben", "sync", allowed=(0, PARTIAL))
+        for victim in VICTIMS:
+            home.tries(victim, "sync", allowed=(0, PARTIAL))
     home.do("ben", "transport", "remove", home.path("other"))
     home.do("ben", "transport", "add", "folder", home.path("folder"))
     for _ in range(2):
@@ -336,15 +341,34 @@ def planted(home):
     home.welcomes(VICTIMS)
 
 
-@row("H7", "sixteen devices of a member have 256 lives each")
-def many_lives(home):
+@row("H6", "a member's lives reach two replicas in another order, and there are too many for both")
+def planted_lives(home):
+    planted(home)
+
+
+@row("H6.unannounced", "the same of lives of which the members' log tells nothing")
+def planted_silently(home):
+    planted(home, "--unannounced")
+
+
+def many(home, *options):
     home.join("mal0", "Mal")
     for number in range(1, 16):
         home.add_device("mal%d" % number, "Mal", of="mal0")
     home.sync("mal0", "ann", "ben")
     home.everybody_knows(*VICTIMS)
-    suffer(home, [("mal%d" % number, "lives", "--number", "256", "--part", str(number))
-                  for number in range(16)], ["Mal", "phone-mal0", "device-mal"])
+    suffer(home, [("mal%d" % number, "lives", "--number", "256", "--part", str(number), *options)
+                  for number in range(16)], ["Mal", "phone-mal0", "device-mal1"])
+
+
+@row("H7", "sixteen devices of a member have 256 lives each")
+def many_lives(home):
+    many(home)
+
+
+@row("H7.unannounced", "the same of lives of which the members' log tells nothing")
+def many_silently(home):
+    many(home, "--unannounced")
 
 
 # H9, H10: the household's rules.

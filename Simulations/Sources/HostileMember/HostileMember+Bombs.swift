@@ -81,25 +81,34 @@ extension HostileMember {
   }
 
   /// Files of a suite to come.
-  package mutating func newerSuite(files: Int, bytesEach: Int) throws -> [HostileFile] {
-    let next = head.sequence + 1
+  ///
+  /// - Parameter isControl: whether they lie in the control zone.
+  package mutating func newerSuite(
+    files: Int, bytesEach: Int, isControl: Bool = false
+  ) throws -> [HostileFile] {
+    let next = (isControl ? herald.head : head).sequence + 1
     var found: [HostileFile] = []
     for number in 0..<files {
       found.append(
-        try sealOfNewerSuite(byteCount: bytesEach, first: next + UInt64(number)))
+        try sealOfNewerSuite(
+          byteCount: bytesEach, first: next + UInt64(number), isControl: isControl))
     }
     return found
   }
 
   /// A change in each of so many lives of this device: a chore, or nothing that is seen.
   ///
-  /// - Parameter part: lives of different parts are different ones.
+  /// - Parameters:
+  ///   - part: lives of different parts are different ones.
+  ///   - announces: whether each life tells the control log of itself first. What does not counts
+  ///     nowhere and takes no place, so only the others can use up places.
   package mutating func lives(
-    _ number: Int, part: Int, addingChores addsChores: Bool = true
+    _ number: Int, part: Int, announcing announces: Bool, addingChores addsChores: Bool = true
   ) throws -> [HostileFile] {
     var found: [HostileFile] = []
     for life in 0..<number {
       begin(life: UInt64(2 + part * number + life))
+      if announces { found.append(try announce()) }
       let operations =
         addsChores
         ? chore(title: "Life \(part)-\(life)", note: "") : [Operation(ownRecord, .insert)]

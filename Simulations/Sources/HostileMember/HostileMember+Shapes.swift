@@ -31,7 +31,7 @@ extension HostileMember {
     case 6: return try toggles(number, measure, sized)
     default:
       let many = dice.magnitude(upTo: min(300, scale))
-      return (try lives(many, part: 0), "a chore in each of \(many) lives")
+      return (try lives(many, part: 0, announcing: true), "a chore in each of \(many) lives")
     }
   }
 

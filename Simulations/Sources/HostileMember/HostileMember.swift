@@ -3,14 +3,6 @@ import HearthCrypto
 import HearthMembership
 import HearthSync
 
-/// A sealed file as a hostile member gives it to others.
-package struct HostileFile: Sendable {
-  /// What every transport calls it.
-  package let name: SegmentName
-  /// The sealed bytes.
-  package let bytes: [UInt8]
-}
-
 /// Why a deed cannot be done.
 package struct HostileError: Error, CustomStringConvertible {
   package let description: String
@@ -36,17 +28,20 @@ package struct HostileMember {
   /// Where everything comes from that is left to chance.
   package var dice: Dice
 
+  let group: GroupID
   private let identity: DeviceIdentity
   let device: DeviceID
-  private let secret: ZoneSecret
-  private let epoch: EpochKey
-  private let zoneTag: Identifier
-  private let authorTag: Identifier
+  private let pen: ZonePen
+  let controlPen: ZonePen
   /// What was known of the household's records when this began: all that it can have seen.
   package let known: Frontier
   private let control: Frontier
   private let hashes: [Author: [UInt8]]
   private let controlHashes: [Author: [UInt8]]
+  /// How far every author's log in the control zone was known.
+  let controlHeads: [LogHead]
+  /// This life's log in the control zone.
+  private(set) var herald: Herald
   /// What its clock shows, or is said to show.
   var nowMilliseconds: UInt64
   /// Where the log stands that is written at the moment.
@@ -64,15 +59,12 @@ package struct HostileMember {
     of engine: Engine<S>, writing zone: ZoneID, seed: UInt64, nowMilliseconds: UInt64
   ) throws {
     let state = try engine.zone(zone)
-    guard let stored = try engine.store.zones().first(where: { $0.id == zone }),
-      let epoch = state.epochs.last
-    else { throw HostileError("this device has no keys of \(zone.hex)") }
     self.zone = zone
-    self.epoch = epoch
     self.nowMilliseconds = nowMilliseconds
+    group = state.group
     identity = engine.identity
     device = engine.device
-    secret = try ZoneSecret.recovered(stored.wrappedSecret, by: engine.identity, zoneID: zone.bytes)
+    pen = try ZonePen(of: engine, in: state)
     membership = engine.membership(of: state.group)
     guard let member = membership.allDevices.first(where: { $0.id == engine.device }) else {
       throw HostileError("this device does not belong to the household of \(zone.hex)")
@@ -84,18 +76,40 @@ package struct HostileMember {
     control = members.frontier
     hashes = Dictionary(uniqueKeysWithValues: state.heads.map { ($0.author, $0.hash) })
     controlHashes = Dictionary(uniqueKeysWithValues: members.heads.map { ($0.author, $0.hash) })
-    zoneTag = state.tag
-    authorTag = state.authorTag(of: engine.device)
+    controlHeads = members.heads
+    controlPen = try ZonePen(of: engine, in: members)
+    herald = Herald(
+      controlPen, as: engine.identity, from: members.head(of: engine.author),
+      knowing: members.heads)
     head = state.head(of: engine.author)
     // Two devices with one seed do not give their records the same ids.
     dice = Dice(seed: seed &+ device.low)
   }
 
-  /// Goes on under another life of the device, whose log is empty.
+  /// Goes on under another life of the device, whose logs are empty.
+  ///
+  /// Records of a life of which the control log tells nothing count nowhere (decision 0061): see
+  /// ``announce()``.
   package mutating func begin(life: UInt64) {
     let incarnation = life << 32 | dice.next() & 0xffff_ffff
     head = LogHead(author: Author(device: device, incarnation: incarnation))
+    herald = Herald(
+      controlPen, as: identity, from: LogHead(author: head.author), knowing: controlHeads)
   }
+
+  /// Tells the control log of this life, as an honest program does before its first record; what
+  /// follows cites it.
+  package mutating func announce() throws -> HostileFile {
+    try sealControl([controlChange([.heartbeat([])])])
+  }
+
+  /// The next change of this life's log in the control zone.
+  package mutating func controlChange(_ said: [ControlOperation]) -> Change {
+    herald.change(said, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Seals consecutive changes of this life's log in the control zone.
+  package func sealControl(_ changes: [Change]) throws -> HostileFile { try herald.seal(changes) }
 
   /// The next change of the log, with whatever operations, and citing whatever besides what is
   /// known.
@@ -111,8 +125,12 @@ package struct HostileMember {
     let seen = (owned ?? known).joined(with: invented).joined(with: head.past).difference(
       from: head.past,
       citing: { invented[$0] > known[$0] ? guess : hashes[$0] ?? [] })
-    let controlSeen = control.joined(with: head.controlSeen).difference(
-      from: head.controlSeen, citing: { controlHashes[$0] ?? [] })
+    let told = herald.head
+    let controlSeen = control.joined(with: Frontier([(told.author, told.sequence)]))
+      .joined(with: head.controlSeen)
+      .difference(
+        from: head.controlSeen,
+        citing: { $0 == told.author ? told.hash : controlHashes[$0] ?? [] })
     let sequence = head.sequence + 1
     let time = max(
       head.time.rawValue + 1, HybridTime(milliseconds: nowMilliseconds).rawValue)
@@ -120,7 +138,7 @@ package struct HostileMember {
       dot: Dot(author: head.author, sequence: sequence), previousHash: head.hash, seen: seen,
       controlSeen: controlSeen, time: HybridTime(rawValue: time), operations: operations)
     head.sequence = sequence
-    head.hash = hash(after: change)
+    head.hash = pen.hash(after: change)
     head.time = change.time
     head.seen = head.seen.raised(by: seen) ?? head.seen
     head.controlSeen = head.controlSeen.raised(by: controlSeen) ?? head.controlSeen
@@ -148,46 +166,19 @@ package struct HostileMember {
   ///
   /// - Parameter weight: how much work it declares; as much as there is if nil.
   package func seal(_ changes: [Change], weight: Int? = nil) throws -> HostileFile {
-    guard let first = changes.first, let last = changes.last else {
-      throw HostileError("a file without changes")
-    }
-    return file(
-      try Envelope.seal(
-        type: .segment, zoneID: zone.bytes, device: identity,
-        incarnation: first.dot.author.incarnation, epoch: epoch, zone: secret,
-        firstSeq: first.dot.sequence, lastSeq: last.dot.sequence,
-        chainBefore: first.previousHash, chainAfter: hash(after: last),
-        body: ChangeBatch.encode(changes), weight: weight ?? ChangeBatch.weight(of: changes)),
-      first.dot.author.incarnation, first.dot.sequence...last.dot.sequence)
+    try pen.seal(changes, by: identity, weight: weight)
   }
 
   /// A file that says it is of a suite that nobody knows yet, with noise in it.
   ///
-  /// It needs no key at all beyond the names of the zone and the author.
-  package mutating func sealOfNewerSuite(byteCount: Int, first: UInt64) throws -> HostileFile {
-    var bytes = try Envelope.seal(
-      type: .segment, zoneID: zone.bytes, device: identity, incarnation: head.author.incarnation,
-      epoch: epoch, zone: secret, firstSeq: first, lastSeq: first, chainBefore: dice.bytes(32),
-      chainAfter: dice.bytes(32), body: dice.bytes(byteCount))
-    bytes[HostileMember.suiteOffset] = Envelope.suite + 1
-    return file(bytes, head.author.incarnation, first...first)
-  }
-
-  /// Where the suite stands in an envelope.
-  private static var suiteOffset: Int { 4 }
-
-  private func file(
-    _ bytes: [UInt8], _ incarnation: UInt64, _ range: ClosedRange<UInt64>
-  ) -> HostileFile {
-    HostileFile(
-      name: SegmentName(
-        zoneTag: zoneTag, authorTag: authorTag, incarnation: incarnation, first: range.lowerBound,
-        last: range.upperBound, digest: segmentDigest(bytes)), bytes: bytes)
-  }
-
-  private func hash(after change: Change) -> [UInt8] {
-    var writer = ByteWriter()
-    change.encode(into: &writer)
-    return secret.chainHash(of: writer.bytes)
+  /// - Parameter isControl: whether it lies in the control zone.
+  package mutating func sealOfNewerSuite(
+    byteCount: Int, first: UInt64, isControl: Bool = false
+  ) throws -> HostileFile {
+    let chain = (before: dice.bytes(32), after: dice.bytes(32))
+    let noise = dice.bytes(byteCount)
+    let place = isControl ? controlPen : pen
+    return try place.sealOfNewerSuite(
+      noise, by: identity, incarnation: head.author.incarnation, first: first, chain: chain)
   }
 }

@@ -88,16 +88,19 @@ struct Lives: FolderDeed {
     commandName: "lives",
     abstract: "A chore in each of very many lives of the device.",
     discussion: """
-      On several devices of one person this uses up the places of a zone's authors. With --part 0
-      into one folder and --part 1 into another each replica meets other lives first.
+      Each life tells the control log of itself first. On several devices of one person this uses
+      up the person's places. With --part 0 into one folder and --part 1 into another each replica
+      meets other lives first.
       """)
   @OptionGroup var options: HomeOptions
   @Option(help: "The shared folder.") var folder: String
   @Option(help: "How many lives.") var number = 256
   @Option(help: "Lives of different parts are different ones.") var part = 0
+  @Flag(help: "Tell the control log nothing: then no record of such a life may count.")
+  var unannounced = false
 
   func files(by member: inout HostileMember, at home: HostileHome) throws -> [HostileFile] {
-    try member.lives(number, part: part)
+    try member.lives(number, part: part, announcing: !unannounced)
   }
 }
 

@@ -13,7 +13,7 @@ import Household
 struct HomeOptions: ParsableArguments {
   @Option(help: "The folder of a node of a household.") var home: String
   @Option(help: "The seed of everything that is left to chance.") var seed: UInt64 = 1
-  @Option(help: "Write under a life of the device of its own, counted from 1.") var life: UInt64?
+  @Option(help: "Write under a life of the device of its own, counted from 2.") var life: UInt64?
 }
 
 /// A copy of a node's database, opened with its keys and without any check.
@@ -73,11 +73,9 @@ final class HostileHome {
 
   /// The member whose node this is.
   func member(_ options: HomeOptions) throws -> HostileMember {
-    var member = try HostileMember(
+    try HostileMember(
       of: engine, writing: zone, seed: options.seed,
       nowMilliseconds: HostileHome.nowMilliseconds)
-    if let life = options.life { member.begin(life: life) }
-    return member
   }
 
   /// The chore of a title.
@@ -106,9 +104,15 @@ extension FolderDeed {
   func run() throws {
     let home = try HostileHome(options.home)
     var member = try home.member(options)
-    let files = try files(by: &member, at: home)
+    var written: [HostileFile] = []
+    if let life = options.life {
+      // Records of a life that the control log does not tell of count nowhere.
+      member.begin(life: life)
+      written.append(try member.announce())
+    }
+    written += try files(by: &member, at: home)
     let transport = FolderTransport(path: folder, digest: { segmentDigest($0) })
-    for file in files { try transport.publish(file.name, file.bytes) }
-    print(#"{"files":\#(files.count),"bytes":\#(files.reduce(0) { $0 + $1.bytes.count })}"#)
+    for file in written { try transport.publish(file.name, file.bytes) }
+    print(#"{"files":\#(written.count),"bytes":\#(written.reduce(0) { $0 + $1.bytes.count })}"#)
   }
 }

@@ -63,9 +63,10 @@ extension Generator {
     var deeds: [String] = []
     for _ in 0..<chance.within(1...3) { deeds.append(chance.pick(World.hostileDeeds)) }
     // Under other lives nothing of the present one follows.
-    deeds.sort { $0 != "plant" && $1 == "plant" }
+    let planting = World.plantingDeeds
+    deeds.sort { !planting.contains($0) && planting.contains($1) }
     step(at, name, "hostile", deeds)
-    if deeds.contains("plant"), present.count > 1 {
+    if deeds.contains(where: planting.contains), present.count > 1 {
       // The two who meet other lives first hear nothing of each other meanwhile.
       let ways = Array(present.prefix(2))
       step(at - 1_000, "world", "cut", ways)

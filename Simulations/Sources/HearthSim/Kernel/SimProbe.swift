@@ -26,6 +26,7 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case hostileFuture = "hostile.future"
   case hostileUntag = "hostile.untag"
   case hostilePlant = "hostile.plant"
+  case hostileUnannounced = "hostile.unannounced"
   case hostileSuite = "hostile.suite"
   case hostileBig = "hostile.big"
   case hostileUnseen = "hostile.unseen"

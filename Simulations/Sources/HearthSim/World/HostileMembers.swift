@@ -37,8 +37,8 @@ extension World {
     hostile.append(device)
     var left: [HostileFile] = []
     for deed in step.words {
-      if deed == "plant" {
-        left += try plant(&member, device)
+      if World.plantingDeeds.contains(deed) {
+        left += try plant(deed, of: step.words, &member, device)
       } else {
         let found = try files(of: deed, by: &member, device, &chance)
         for file in found { leave(file, device) }
@@ -54,8 +54,10 @@ extension World {
   /// The deeds that plans know, in order.
   static let hostileDeeds = [
     "set", "history", "gap", "future", "untag", "plant", "suite", "big", "unseen", "half", "done",
-    "marks", "light",
+    "marks", "light", "unannounced",
   ]
+  /// Those that write under other lives of the device.
+  static let plantingDeeds: Set<String> = ["plant", "unannounced"]
 
   private func files(
     of deed: String, by member: inout HostileMember, _ device: SimDevice,
@@ -151,17 +153,23 @@ extension World {
     return found
   }
 
-  /// Lives of the device, too many for any replica, of which one copy of the folder has these first
-  /// and another one those.
+  /// Lives of the device, of which one copy of the folder has these first and another one those.
+  ///
+  /// Lives that the control log tells of (`plant`) take places. All that a step plants stays within
+  /// a person's room: what is beyond waits until another person's operation has seen it, and nobody
+  /// in a simulation writes one without a reason. Of the others (`unannounced`) there are too many
+  /// for any replica, and none may count.
   private func plant(
-    _ member: inout HostileMember, _ device: SimDevice
+    _ deed: String, of deeds: [String], _ member: inout HostileMember, _ device: SimDevice
   ) throws -> [HostileFile] {
-    SimProbe.hostilePlant.hit()
+    let isTold = deed == "plant"
+    (isTold ? SimProbe.hostilePlant : .hostileUnannounced).hit()
+    let number = isTold ? 120 / deeds.count { $0 == deed } : 140
     let others = devices.filter { $0.index != device.index && $0.usesFolder && $0.home != nil }
     var left: [HostileFile] = []
     for part in 0..<2 {
       let place = part < others.count ? others[part] : device
-      let found = try member.lives(140, part: part, addingChores: false)
+      let found = try member.lives(number, part: part, announcing: isTold, addingChores: false)
       for file in found { leave(file, place) }
       left += found
       wakeCarriers(from: place.index)
