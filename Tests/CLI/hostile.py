@@ -30,7 +30,8 @@ MOST_TRIES = 3
 ROWS = {}
 
 
-def row(name, words, relay=False):
+def row(name, words, relay=None):
+    """A story; `relay` are the options of the relay that it needs."""
     def keep(story):
         ROWS[name] = (story, words, relay)
         return story
@@ -153,7 +154,7 @@ def exchanges(home, sender, receiver, title):
                "%s does not get what %s wrote" % (receiver, sender))
 
 
-@row("H3", "whoever made a relay's mailbox is removed, empties it and changes its key", relay=True)
+@row("H3", "whoever made a relay's mailbox is removed, empties it and changes its key", relay=())
 def seized(home):
     # The mailboxes are those that Dan's program makes: everybody else comes by a folder.
     home.do("ann", "transport", "remove", home.relay.address)
@@ -210,12 +211,12 @@ def away(home, *deed):
     home.welcomes(VICTIMS)
 
 
-@row("H8.others", "a child makes so many handoffs that those for who was away go", relay=True)
+@row("H8.others", "a child makes so many handoffs that those for who was away go", relay=())
 def handoffs_pushed_out(home):
     away(home)
 
 
-@row("H8.empty", "a child empties the handoffs for who was away", relay=True)
+@row("H8.empty", "a child empties the handoffs for who was away", relay=())
 def handoffs_emptied(home):
     away(home, "--empty")
 
@@ -482,6 +483,70 @@ def marks(home):
             found = sorted({"U+%04X" % ord(one) for one in said if is_harmful(one)})
             home.holds(not found, "%s: %s prints %s" % (
                 victim, " ".join(command), ", ".join(found)))
+
+
+# The control zone, which everybody reads first and whole.
+
+@row("C.heartbeats", "a reader reports 20,000 times how far it is")
+def heartbeats(home):
+    # Each is an operation that counts, paid for in bytes: nobody did what may not be.
+    home.join("rae", "Rae", "reader")
+    suffer(home, [("rae", "heartbeats", "--number", "20000")], [])
+
+
+@row("C.frontiers", "a reader reports 100 times that it has 2,000 logs of nobody")
+def frontiers(home):
+    home.join("rae", "Rae", "reader")
+    suffer(home, [("rae", "heartbeats", "--number", "100", "--authors", "2000", "--per-file",
+                   "10")], [])
+
+
+@row("C.strangers", "600 devices for which nothing vouches introduce themselves")
+def strangers(home):
+    # Whoever has the zone's key can have made them: there is nobody to name.
+    home.join("mal", "Mal")
+    suffer(home, [("mal", "strangers", "--number", "600")], [])
+
+
+@row("C.words", "a member lets in 300 devices of its own by recovery words")
+def devices_by_words(home):
+    home.join("mal", "Mal")
+    suffer(home, [("mal", "strangers", "--number", "300", "--words")], [])
+
+
+@row("C.devices", "the same with 4,000, which are all the authors that the zone may have")
+def devices_without_end(home):
+    home.join("mal", "Mal")
+    suffer(home, [("mal", "strangers", "--number", "4000", "--words")], [])
+
+
+@row("C.suite", "64 forged files of a suite to come in the control zone")
+def newer_control_suite(home):
+    home.join("mal", "Mal")
+    before = os.path.getsize(home.path("ann", "node.db"))
+    suffer(home, [("mal", "newersuite", "--files", "64", "--control")], ["Mal", "phone-mal"])
+    grown = os.path.getsize(home.path("ann", "node.db")) - before
+    home.holds(grown <= 16 * MIB, "the database keeps %.1f MiB of them" % (grown / MIB))
+
+
+@row("C.fill", "a child fills the household's mailboxes with noise",
+     relay=("--mailbox-bytes", str(8 * MIB)))
+def filled(home):
+    home.join("cleo", "Cleo", "child")
+    home.everybody_knows(*VICTIMS, "cleo")
+    told = home.accusations("ann")
+    harm = home.forge("cleo", "fill", "--relay", home.relay.address)
+    home.figures.append(str(harm))
+    home.holds(harm["files"] and harm["refused"], "nothing was filled: %r" % harm)
+    for victim in VICTIMS:
+        home.tries(victim, "sync", allowed=(0, PARTIAL))
+        home.again = max(home.again, home.steady(victim, "sync").cpu)
+    exchanges(home, "ann", "ben", "Ann writes on")
+    exchanges(home, "ben", "ann", "Ben writes on")
+    home.works(VICTIMS)
+    home.equal(VICTIMS)
+    home.names("ann", told, "Cleo", "phone-cleo")
+    home.welcomes(VICTIMS)
 
 
 # The fuzzer of costs.

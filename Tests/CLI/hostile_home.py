@@ -70,10 +70,11 @@ class Cost:
 class Household(Nodes):
     """Ann owns a household with Ben, a member; who else there is, each row says.
 
+    `relay` are the options of a relay in the place of the folder; none where it is None.
     `faults` and `dear` collect what does not hold; `figures` what was measured.
     """
 
-    def __init__(self, programs, shows, relay=False):
+    def __init__(self, programs, shows, relay=None):
         super().__init__(programs.hearth, shows, "hearth-hostile-")
         self.hostile = os.path.abspath(programs.hostile)
         # `dear` are faults of time that other work on the machine can cause too.
@@ -81,8 +82,9 @@ class Household(Nodes):
         # What the dearest sync took that brought nothing.
         self.again = 0.0
         os.mkdir(self.path("folder"))
-        self.relay = Relay(programs.relay, self.path("relay-data")) if relay else None
-        place = ("relay", self.relay.address) if relay else ("folder", self.path("folder"))
+        self.relay = None if relay is None else Relay(
+            programs.relay, self.path("relay-data"), options=("--health", "off", *relay))
+        place = ("relay", self.relay.address) if self.relay else ("folder", self.path("folder"))
         self.do("ann", "init", "--person", "Ann", "--device", "laptop")
         self.do("ann", "household", "create", "Home", "--time-zone", "UTC")
         self.do("ann", "transport", "add", *place)

@@ -76,9 +76,10 @@ struct NewerSuite: FolderDeed {
   @Option(help: "The shared folder.") var folder: String
   @Option(help: "How many files.") var files = 64
   @Option(help: "How many bytes in each.") var bytes = 1_000_000
+  @Flag(help: "In the control zone instead of the zone of records.") var control = false
 
   func files(by member: inout HostileMember, at home: HostileHome) throws -> [HostileFile] {
-    try member.newerSuite(files: files, bytesEach: bytes)
+    try member.newerSuite(files: files, bytesEach: bytes, isControl: control)
   }
 }
 

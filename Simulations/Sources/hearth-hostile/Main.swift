@@ -13,6 +13,6 @@ struct Main: AsyncParsableCommand {
     subcommands: [
       SetBomb.self, HistoryBomb.self, GapBomb.self, BigRecord.self, NewerSuite.self, Lives.self,
       Future.self, HalfTransaction.self, FutureDone.self, BadZone.self, Marks.self, Shape.self,
-      Honest.self, Seize.self, Evict.self,
+      Honest.self, Heartbeats.self, Strangers.self, Seize.self, Evict.self, Fill.self,
     ])
 }

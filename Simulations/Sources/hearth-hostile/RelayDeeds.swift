@@ -145,3 +145,35 @@ struct Evict: AsyncParsableCommand {
     if let refusal { print(refusal) }
   }
 }
+
+/// `hearth-hostile fill`.
+struct Fill: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Fill the household's mailboxes at a relay with noise, each until it refuses.")
+  @OptionGroup var options: HomeOptions
+  @Option(help: "The relay's address.") var relay: String
+  @Option(help: "How many bytes in each file.") var bytes = 250_000
+  @Option(help: "How many files in each mailbox at most.") var files = 400
+
+  func run() async throws {
+    let way = try RelayWay(options, relay)
+    var member = try way.home.member(options)
+    var stored = 0
+    var refusals: [String] = []
+    for zone in way.zones {
+      do {
+        for _ in 0..<files {
+          let noise = try member.newerSuite(
+            files: 1, bytesEach: bytes, isControl: zone.kind == .control)
+          try await way.relay.publish(noise.map { ($0.name, $0.bytes) })
+          stored += 1
+        }
+      } catch {
+        refusals.append("\(zone.kind): \(error)")
+      }
+    }
+    print(
+      #"{"files":\#(stored),"bytes":\#(stored * bytes),"refused":\#(refusals.count)}"#)
+    for refusal in refusals { print(refusal) }
+  }
+}

@@ -1,0 +1,100 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+import HearthSync
+
+/// Deeds in the control zone, which every device reads first and whole.
+extension HostileMember {
+  /// Very many reports of how far this device is, of which an honest one sends one a day.
+  ///
+  /// - Parameter authors: how many authors each report names, who do not exist.
+  package mutating func heartbeats(
+    _ number: Int, _ measure: Measure, naming authors: Int
+  ) throws -> [HostileFile] {
+    let frontier = Frontier(
+      (0..<authors).map {
+        (Author(device: Identifier(high: 1, low: UInt64($0)), incarnation: 1 << 32), UInt64(1))
+      })
+    let report = ControlOperation.heartbeat(
+      authors == 0 ? [] : [ControlOperation.ZoneFrontier(zone: zone, frontier: frontier)])
+    return try controlBomb(number, measure) { _, _ in report }
+  }
+
+  /// Logs of devices for which nothing vouches: each begins with a joining by an invitation that
+  /// there never was.
+  package mutating func strangers(_ number: Int) throws -> [HostileFile] {
+    var found: [HostileFile] = []
+    for _ in 0..<number {
+      let (stranger, card) = try newDevice()
+      var log = try self.log(of: stranger)
+      let join = ControlOperation.Join(
+        invite: identifier(), person: identifier(), personName: "Nobody", device: card,
+        proof: dice.bytes(64))
+      let first = log.change([.join(join)], nowMilliseconds: nowMilliseconds)
+      found.append(try log.seal([first]))
+    }
+    return found
+  }
+
+  /// Logs of further devices of the member's own person, let in by recovery words that it gives
+  /// itself.
+  package mutating func devicesByWords(_ number: Int) throws -> [HostileFile] {
+    var entropy = dice.bytes(RecoveryWords.entropyBytes)
+    let root = try RecoveryRoot(entropy: SecretBytes(consuming: &entropy))
+    let keys = ControlOperation.RecoveryKeys(
+      sign: root.publicKeys.sign, box: root.publicKeys.box, secrets: [])
+    var found = [try sealControl([controlChange([.setRecovery(keys)])])]
+    for _ in 0..<number {
+      let (device, card) = try newDevice()
+      var log = try self.log(of: device)
+      log.learn(herald.head)
+      var recover = ControlOperation.Recover(
+        person: person, device: card, revokesOthers: false, cut: Cut(entries: []), signature: [])
+      recover.signature = root.sign(
+        domain: Membership.recoverDomain,
+        Membership.signedBytes(group: group, dot: log.nextDot, recover.signedBody))
+      let first = log.change([.recover(recover)], nowMilliseconds: nowMilliseconds)
+      found.append(try log.seal([first]))
+    }
+    return found
+  }
+
+  /// So many operations in this life's log of the control zone, cut into changes and files.
+  mutating func controlBomb(
+    _ number: Int, _ measure: Measure, _ operation: (HostileMember, Int) -> ControlOperation
+  ) throws -> [HostileFile] {
+    var files: [HostileFile] = []
+    var changes: [Change] = []
+    var held = 0
+    for start in stride(from: 0, to: number, by: measure.perChange) {
+      let end = min(number, start + measure.perChange)
+      let operations = (start..<end).map { operation(self, $0) }
+      if held > 0, held + operations.count > measure.perFile {
+        files.append(try sealControl(changes))
+        (changes, held) = ([], 0)
+      }
+      changes.append(controlChange(operations))
+      held += operations.count
+    }
+    if !changes.isEmpty { files.append(try sealControl(changes)) }
+    return files
+  }
+
+  /// The keys of a device that nobody knows, and how it introduces itself.
+  private mutating func newDevice() throws -> (device: DeviceIdentity, card: DeviceCard) {
+    var seed = dice.bytes(SecretKey.count)
+    let device = try DeviceIdentity(master: SecretKey(consuming: &seed))
+    let card = DeviceCard(
+      signKey: device.publicKeys.sign, boxKey: device.publicKeys.box, name: "nowhere")
+    return (device, card)
+  }
+
+  /// The log of a device that has written nothing yet.
+  private func log(of device: DeviceIdentity) throws -> Herald {
+    guard let id = Identifier(bytes: device.publicKeys.deviceID) else {
+      throw HostileError("a device's id has the wrong length")
+    }
+    let head = LogHead(author: Author(device: id, incarnation: 1 << 32))
+    return Herald(controlPen, as: device, from: head, knowing: controlHeads)
+  }
+}
