@@ -3,6 +3,7 @@
 
     hostile.py HEARTH HEARTH_RELAY HEARTH_HOSTILE [ROW …] [--show]
     hostile.py HEARTH HEARTH_RELAY HEARTH_HOSTILE --fuzz SECONDS [--seed N] [--show]
+    hostile.py HEARTH HEARTH_RELAY HEARTH_HOSTILE --shape "kind=set number=9 …" [--show]
 
 HEARTH and HEARTH_RELAY are stock programs, HEARTH_HOSTILE is a simulation's build. Each row makes a
 household of its own, lets somebody do harm, and judges the victims: their sync takes at most twice
@@ -12,8 +13,9 @@ names anybody else; nothing honest is lost; newcomers join and write. A line for
 fail are named in the end. A row that only took up to twice as long as it may is played again: other
 work on the machine can double what a run takes.
 
---fuzz lets seeds choose counts, sizes and shapes of what is written, and tells the worst of them.
+--fuzz searches for the shape of files that costs most (hostile_search.py); --shape plays one.
 """
+import argparse
 import json
 import os
 import sys
@@ -21,7 +23,8 @@ import time
 import unicodedata
 
 import hostile_home as judge
-from hostile_home import Household, MIB, PARTIAL, Stuck, arguments
+import hostile_search
+from hostile_home import Household, MIB, PARTIAL, Stuck
 
 VICTIMS = ["ann", "ben"]
 MOST_FAULTS_SHOWN = 8
@@ -549,51 +552,6 @@ def filled(home):
     home.welcomes(VICTIMS)
 
 
-# The fuzzer of costs.
-
-def fuzz(programs, seconds, first, shows):
-    """Shapes from seeds until the time is over: each in the same household, copied anew."""
-    home = Household(programs, shows)
-    worst = []
-    try:
-        home.join("mal", "Mal")
-        home.join("hal", "Hal")
-        home.everybody_knows("ann", "mal")
-        copies = judge.Copies(home, "ann")
-        # Honest bytes of three sizes: a start costs the same for a few of them and for many.
-        usual = []
-        for number, edits in ((1, 0), (40, 10), (120, 150)):
-            victim = copies.fresh()
-            stash, _, taken = home.prepare(
-                ("hal", "honest", "--number", str(number), "--edits", str(edits)))
-            home.release(stash)
-            usual.append((taken, home.cost(victim, "sync").cpu, home.cost(victim, "list").cpu))
-            copies.end(victim)
-        seed, end = first, time.monotonic() + seconds
-        while time.monotonic() < end:
-            victim = copies.fresh()
-            stash, files, byte_count = home.prepare(("mal", "shape", "--seed", str(seed)))
-            words = home.told.splitlines()[0]
-            home.release(stash)
-            for command, place in (("sync", 1), ("list", 2)):
-                cost = home.cost(victim, command)
-                times = cost.cpu / judge.expected(usual, byte_count, place)
-                worst.append((times, cost.rss, seed, command, files, byte_count, str(cost), words))
-            copies.end(victim)
-            judge.shutil.rmtree(stash)
-            seed += 1
-    finally:
-        home.close()
-    print("%d shapes, seeds %d to %d" % (len(worst) // 2, first, first + len(worst) // 2 - 1))
-    for times, _, seed, command, files, byte_count, cost, words in sorted(worst)[-5:][::-1]:
-        print("%6.1f times the usual: seed %d, %s: %s; %d files, %d bytes: %s" % (
-            times, seed, command, cost, files, byte_count, words))
-    bad = [one for one in worst
-           if one[0] > judge.MOST_TIMES_USUAL or one[1] > judge.MOST_RSS_MIB]
-    print("%d of %d cost more than they may" % (len(bad), len(worst)))
-    return bool(bad)
-
-
 # How rows are played.
 
 def play(programs, name, shows):
@@ -622,29 +580,45 @@ def tell(name, faults, figures, words, shows):
     sys.stdout.flush()
 
 
-def option(name, default):
-    return int(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else default
+def chosen(wanted):
+    """The rows of some names, or of names that begin so; all where none is wanted."""
+    def is_meant(row, name):
+        return row == name or row.startswith(name + ".")
+
+    unknown = [name for name in wanted if not any(is_meant(row, name) for row in ROWS)]
+    if unknown:
+        raise SystemExit("there is no row %s; there are %s" % (", ".join(unknown), ", ".join(ROWS)))
+    return [row for row in ROWS if not wanted or any(is_meant(row, name) for name in wanted)]
 
 
 def main():
-    programs, chosen = arguments(list(ROWS))
-    shows = "--show" in sys.argv
-    if "--fuzz" in sys.argv:
-        sys.exit(1 if fuzz(programs, option("--fuzz", 60), option("--seed", 1), shows) else 0)
-    failed = []
-    for name in chosen:
+    parser = argparse.ArgumentParser(usage=__doc__)
+    for program in ("hearth", "relay", "hostile"):
+        parser.add_argument(program)
+    parser.add_argument("named", nargs="*")
+    parser.add_argument("--fuzz", type=float)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--shape")
+    parser.add_argument("--show", action="store_true")
+    programs = parser.parse_intermixed_args()
+    if programs.fuzz is not None:
+        sys.exit(hostile_search.search(programs, programs.fuzz, programs.seed, programs.show))
+    if programs.shape is not None:
+        sys.exit(hostile_search.replay(programs, programs.shape, programs.show))
+    names, failed = chosen(programs.named), []
+    for name in names:
         for tries in range(1, MOST_TRIES + 1):
             began = time.monotonic()
-            faults, dear, figures, again = play(programs, name, shows)
+            faults, dear, figures, again = play(programs, name, programs.show)
             if faults or not dear:
                 break
         if faults or dear:
             failed.append(name)
         words = "%.0f s; a sync again %.3f s CPU" % (time.monotonic() - began, again)
         tell(name, faults + dear, figures,
-             words + ("" if tries == 1 else "; played %d times" % tries), shows)
-    print("hostile: " + ("%d of %d rows fail: %s" % (len(failed), len(chosen), " ".join(failed))
-                         if failed else "%d rows hold" % len(chosen)))
+             words + ("" if tries == 1 else "; played %d times" % tries), programs.show)
+    print("hostile: " + ("%d of %d rows fail: %s" % (len(failed), len(names), " ".join(failed))
+                         if failed else "%d rows hold" % len(names)))
     sys.exit(1 if failed else 0)
 
 

@@ -5,13 +5,12 @@ import re
 import resource
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 
 from nodes import Nodes, Relay
 
-PARTIAL, DAMAGED = 2, 7
+PARTIAL = 2
 MIB = 1 << 20
 
 # What must hold of every victim, in figures.
@@ -358,58 +357,3 @@ def is_named(name, text):
 def stretched(before, after, times):
     """What a command takes where as much as came between is there so many times."""
     return before + max(0.0, after - before) * times
-
-
-def arguments(row_names):
-    """The programs, rows and options of the command line."""
-    class Programs:
-        pass
-
-    programs, rest = Programs(), [one for one in sys.argv[1:] if not one.startswith("--")]
-    if len(rest) < 3:
-        raise SystemExit(__import__("__main__").__doc__)
-    programs.hearth, programs.relay, programs.hostile = rest[:3]
-    wanted = [one for one in rest[3:] if not one.isdigit()]
-    unknown = [one for one in wanted if not any(
-        row == one or row.startswith(one + ".") for row in row_names)]
-    if unknown:
-        raise SystemExit("there is no row %s; there are %s" % (
-            ", ".join(unknown), ", ".join(row_names)))
-    chosen = [row for row in row_names if not wanted or any(
-        row == one or row.startswith(one + ".") for one in wanted)]
-    return programs, chosen
-
-
-class Copies:
-    """Copies of a victim's home, each of which meets the folder as it was.
-
-    A copy notices that it is one and begins a new life, as it should: that is done before anything
-    is measured.
-    """
-
-    def __init__(self, home, victim):
-        self.home, self.victim, self.number = home, victim, 0
-        self.kept = home.path("kept")
-        shutil.copytree(home.path("folder"), self.kept)
-
-    def fresh(self):
-        self.number += 1
-        name = "%s-%d" % (self.victim, self.number)
-        shutil.copytree(self.home.path(self.victim), self.home.path(name))
-        self.home.do(name, "status", allowed=(0, PARTIAL))
-        return name
-
-    def end(self, name):
-        shutil.rmtree(self.home.path(name))
-        shutil.rmtree(self.home.path("folder"))
-        shutil.copytree(self.kept, self.home.path("folder"))
-
-
-def expected(usual, byte_count, place):
-    """What so many bytes cost, between and beyond what was measured, with the slack of a start."""
-    points = sorted((one[0], one[place]) for one in usual)
-    (low, first), (high, last) = points[0], points[-1]
-    for (left, a), (right, b) in zip(points, points[1:]):
-        if left <= byte_count <= right:
-            return SLACK_SECONDS + a + (b - a) * (byte_count - left) / (right - left)
-    return SLACK_SECONDS + (first if byte_count < low else last * byte_count / high)

@@ -72,7 +72,8 @@ def main():
     try:
         for script, titles in (
                 ("prove", ("membership: 100000 random histories with liars", "300 kills of a node",
-                           "300 kills of a relay", "simulations")),
+                           "300 kills of a relay", "hostile members: a search for cost",
+                           "simulations")),
                 ("simulate", ("scenarios", "300 quick seeds from 0", "6 deep seeds from 0"))):
             listed = stage.run(script, PARTS_LIST="1")
             check(listed.returncode == 0 and not stage.calls(),
@@ -85,6 +86,8 @@ def main():
         good = stage.run("prove")
         check(good.returncode == 0, "prove: %s%s" % (good.stdout, good.stderr))
         check(re.search(r"all \d+ parts are good$", good.stdout.strip()), good.stdout[-200:])
+        check(re.search(r"hostile\.py .* --fuzz 600$", stage.calls(), re.MULTILINE),
+              "no search for cost")
         count = len(announced(good.stdout))
         check(good.stdout.count("\n--- ") >= count + 1, "fewer parts than were announced")
         # What was measured is said the next time, and only of what was done.
@@ -106,8 +109,9 @@ def main():
             check("1 of %d parts failed" % count in bad.stdout, "%s: no count" % fails)
         check("FAILED (7)" in bad.stdout and "every order of a few changes" in bad.stdout,
               "what failed within the simulations is not told")
-        wrong = stage.run("prove", PROVE_DEPTH="deep")
-        check(wrong.returncode == 64 and not stage.calls(), "PROVE_DEPTH=deep: %s" % wrong)
+        for name in ("PROVE_DEPTH", "PROVE_SEARCH"):
+            wrong = stage.run("prove", **{name: "deep"})
+            check(wrong.returncode == 64 and not stage.calls(), "%s=deep: %s" % (name, wrong))
     finally:
         shutil.rmtree(stage.root)
     print("prove: %d failed" % len(failures))

@@ -27,12 +27,6 @@ package struct Dice: Sendable {
   /// One of several; the list is not empty.
   package mutating func pick<Element>(_ list: [Element]) -> Element { list[below(list.count)] }
 
-  /// A power of two up to a bound, each as likely: sizes of every order of magnitude.
-  package mutating func magnitude(upTo bound: Int) -> Int {
-    let orders = Int.bitWidth - max(1, bound).leadingZeroBitCount
-    return min(bound, 1 << below(orders))
-  }
-
   /// So many bytes.
   package mutating func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }

@@ -161,11 +161,20 @@ extension HostileMember {
   package mutating func bomb(
     _ number: Int, _ measure: Measure, _ operation: (Int) -> Operation
   ) throws -> [HostileFile] {
+    try eventBomb(number, measure) { _, place, _ in operation(place) }
+  }
+
+  /// So many operations, cut into changes and files, each made for a place among all and an index
+  /// among those of its change, from which the ids of events follow.
+  mutating func eventBomb(
+    _ number: Int, _ measure: Measure, _ operation: (HostileMember, Int, Int) -> Operation
+  ) throws -> [HostileFile] {
     var files: [HostileFile] = []
     var changes: [Change] = []
     var held = 0
     for start in stride(from: 0, to: number, by: measure.perChange) {
-      let operations = (start..<min(number, start + measure.perChange)).map(operation)
+      let end = min(number, start + measure.perChange)
+      let operations = (start..<end).map { operation(self, $0, $0 - start) }
       if held > 0, held + operations.count > measure.perFile {
         files.append(try seal(changes))
         (changes, held) = ([], 0)

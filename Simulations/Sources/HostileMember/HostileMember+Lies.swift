@@ -83,7 +83,7 @@ extension HostileMember {
     let title = Operation(
       RecordKey(type: HouseholdSchema.chore, id: chore),
       .assign(FieldID(.register, 1), .text("Half a transaction")))
-    let done = completion(of: chore, key: key, day: day, by: person, at: 1)
+    let done = completion(of: chore, key: key, day: Int64(day.dayNumber), by: person, at: 1)
     return [try seal([change([title, done])])]
   }
 
@@ -102,7 +102,10 @@ extension HostileMember {
       nowMilliseconds = UInt64(max(0, date.dayNumber)) * 86_400_000 + 43_200_000
       let key = Int64(date.dayNumber) * 32 + (place % 2 == 0 ? 0 : 7)
       changes.append(
-        change([completion(of: chore, key: key, day: date, by: doer ?? person, at: 0)]))
+        change([
+          completion(
+            of: chore, key: key, day: Int64(date.dayNumber), by: doer ?? person, at: 0)
+        ]))
     }
     return [try seal(changes)]
   }
@@ -139,20 +142,16 @@ extension HostileMember {
     ]
     changes.append(
       change([
-        event(
-          HouseholdSchema.skip, at: 0,
-          [
-            EventField(FieldID(.register, 1), .bytes(skipped.bytes)),
-            EventField(FieldID(.register, 2), .int(OccurrenceKey.once.rawValue)),
-            EventField(FieldID(.register, 3), .text("Because" + bad)),
-            EventField(FieldID(.register, 5), .int(Int64(nowMilliseconds / 86_400_000))),
-          ])
+        skipping(
+          of: skipped, key: OccurrenceKey.once.rawValue, day: Int64(nowMilliseconds / 86_400_000),
+          because: "Because" + bad, at: 0)
       ]))
     return [try seal(changes)] + (try setting("name", "Home" + bad))
   }
 
-  private func completion(
-    of chore: RecordID, key: Int64, day: CivilDate, by doer: PersonID, at index: Int
+  /// Somebody's work as the next change may have it at a place among its operations.
+  func completion(
+    of chore: RecordID, key: Int64, day: Int64, by doer: PersonID, at index: Int
   ) -> Operation {
     event(
       HouseholdSchema.completion, at: index,
@@ -160,9 +159,23 @@ extension HostileMember {
         EventField(FieldID(.register, 1), .bytes(chore.bytes)),
         EventField(FieldID(.register, 2), .int(key)),
         EventField(FieldID(.register, 3), .bytes(doer.bytes)),
-        EventField(FieldID(.register, 4), .int(Int64(day.dayNumber))),
+        EventField(FieldID(.register, 4), .int(day)),
         EventField(FieldID(.register, 5), .int(Int64(nowMilliseconds))),
         EventField(FieldID(.register, 6), .text("In advance")),
+      ])
+  }
+
+  /// A skip as the next change may have it at a place among its operations.
+  func skipping(
+    of chore: RecordID, key: Int64, day: Int64, because reason: String, at index: Int
+  ) -> Operation {
+    event(
+      HouseholdSchema.skip, at: index,
+      [
+        EventField(FieldID(.register, 1), .bytes(chore.bytes)),
+        EventField(FieldID(.register, 2), .int(key)),
+        EventField(FieldID(.register, 3), .text(reason)),
+        EventField(FieldID(.register, 5), .int(day)),
       ])
   }
 }

@@ -191,15 +191,26 @@ struct Marks: FolderDeed {
 struct Shape: FolderDeed {
   static let configuration = CommandConfiguration(
     commandName: "shape",
-    abstract: "What follows from --seed: counts, sizes and shapes of the other deeds, mutated.")
+    abstract: "A deed of any size, given in numbers that a search for costs chooses.")
   @OptionGroup var options: HomeOptions
   @Option(help: "The shared folder.") var folder: String
-  @Option(help: "The most operations.") var scale = 350_000
+  @Option(help: "What is written; a wrong word lists the kinds.") var kind: String
+  @Option(help: "How many operations.") var number = 1_000
+  @Option(help: "How many in one change.") var perChange = 100
+  @Option(help: "How many in one file.") var perFile = 1_000
+  @Option(help: "How many bytes, files, records or authors, by kind.") var size = 100
+  @Option(help: "Which form of the kind.") var variant = 0
 
   func files(by member: inout HostileMember, at home: HostileHome) throws -> [HostileFile] {
-    let shape = try member.shape(scale: scale)
-    print(shape.words)
-    return shape.files
+    guard let kind = HostileShape.Kind(rawValue: kind) else {
+      throw ValidationError(
+        "there is no kind \(self.kind), but "
+          + HostileShape.Kind.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+    return try member.files(
+      of: HostileShape(
+        kind: kind, number: number, perChange: perChange, perFile: perFile, size: size,
+        variant: variant))
   }
 }
 
