@@ -86,8 +86,10 @@ def main():
         good = stage.run("prove")
         check(good.returncode == 0, "prove: %s%s" % (good.stdout, good.stderr))
         check(re.search(r"all \d+ parts are good$", good.stdout.strip()), good.stdout[-200:])
-        check(re.search(r"hostile\.py .* --fuzz 600$", stage.calls(), re.MULTILINE),
-              "no search for cost")
+        # Hostile members are not left to the small numbers of a quick look.
+        calls = stage.calls()
+        check(re.search(r"hostile\.py .* --fuzz 600$", calls, re.MULTILINE), "no search for cost")
+        check(re.search(r"--mode hostile --from 0 --count 10000 ", calls), "few hostile seeds")
         count = len(announced(good.stdout))
         check(good.stdout.count("\n--- ") >= count + 1, "fewer parts than were announced")
         # What was measured is said the next time, and only of what was done.
@@ -109,7 +111,7 @@ def main():
             check("1 of %d parts failed" % count in bad.stdout, "%s: no count" % fails)
         check("FAILED (7)" in bad.stdout and "every order of a few changes" in bad.stdout,
               "what failed within the simulations is not told")
-        for name in ("PROVE_DEPTH", "PROVE_SEARCH"):
+        for name in ("PROVE_DEPTH", "PROVE_SEARCH", "SIM_HOSTILE"):
             wrong = stage.run("prove", **{name: "deep"})
             check(wrong.returncode == 64 and not stage.calls(), "%s=deep: %s" % (name, wrong))
     finally:
