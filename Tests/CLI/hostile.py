@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a member with valid keys and a program that checks nothing may do to the others: nothing.
 
-    hostile.py HEARTH HEARTH_RELAY HEARTH_HOSTILE [ROW …] [--show]
+    hostile.py HEARTH HEARTH_RELAY HEARTH_HOSTILE [ROW …] [--rows ROW,ROW,…] [--show]
     hostile.py HEARTH HEARTH_RELAY HEARTH_HOSTILE --fuzz SECONDS [--seed N] [--show]
     hostile.py HEARTH HEARTH_RELAY HEARTH_HOSTILE --shape "kind=set number=9 …" [--show]
 
@@ -11,7 +11,8 @@ the CPU time of one that brings as many honest bytes in the same run, and at mos
 add, done and sync go on; replicas come to be equal; a notice or finding names the culprit, and none
 names anybody else; nothing honest is lost; newcomers join and write. A line for each row; rows that
 fail are named in the end. A row that only took up to twice as long as it may is played again: other
-work on the machine can double what a run takes.
+work on the machine can double what a run takes. --rows plays its rows quietly, and tells
+of those that fail.
 
 --fuzz searches for the shape of files that costs most (hostile_search.py); --shape plays one.
 """
@@ -596,6 +597,7 @@ def main():
     for program in ("hearth", "relay", "hostile"):
         parser.add_argument(program)
     parser.add_argument("named", nargs="*")
+    parser.add_argument("--rows", default="")
     parser.add_argument("--fuzz", type=float)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shape")
@@ -605,7 +607,8 @@ def main():
         sys.exit(hostile_search.search(programs, programs.fuzz, programs.seed, programs.show))
     if programs.shape is not None:
         sys.exit(hostile_search.replay(programs, programs.shape, programs.show))
-    names, failed = chosen(programs.named), []
+    quiet = [name for name in programs.rows.split(",") if name]
+    names, failed = chosen(programs.named + quiet), []
     for name in names:
         for tries in range(1, MOST_TRIES + 1):
             began = time.monotonic()
@@ -614,9 +617,10 @@ def main():
                 break
         if faults or dear:
             failed.append(name)
-        words = "%.0f s; a sync again %.3f s CPU" % (time.monotonic() - began, again)
-        tell(name, faults + dear, figures,
-             words + ("" if tries == 1 else "; played %d times" % tries), programs.show)
+        if faults or dear or not quiet:
+            words = "%.0f s; a sync again %.3f s CPU" % (time.monotonic() - began, again)
+            tell(name, faults + dear, figures,
+                 words + ("" if tries == 1 else "; played %d times" % tries), programs.show)
     print("hostile: " + ("%d of %d rows fail: %s" % (len(failed), len(names), " ".join(failed))
                          if failed else "%d rows hold" % len(names)))
     sys.exit(1 if failed else 0)
