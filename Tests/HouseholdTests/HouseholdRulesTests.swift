@@ -145,13 +145,23 @@ struct HouseholdRulesTests {
     try home.meet()
     #expect(try home.kinds() == [.credited, .alsoDone, .credited])
     #expect(try home.book().chore(chore)?.next?.due == home.date(13))
-    // Again within the hour, but knowing of the last one: work of its own.
-    try home.done(chore, by: 0, on: 0)
-    try home.meet()
-    #expect(try home.kinds().last == .credited)
-    #expect(try home.total(0) == 8)
+    // Once more would be the third time in one interval.
+    #expect(throws: HouseholdError(.tooEarly, "")) { try home.done(chore, by: 0, on: 0) }
+    #expect(try home.total(0) == 4 && home.total(1) == 4)
     try home.write(0) { try $0.skip(chore, reason: "new one", in: &$1) }
     #expect(try home.book().chore(chore)?.next?.due == home.date(23))
+  }
+
+  @Test("R7: within the hour, but knowing of the last one, is work of its own")
+  func chainSoon() throws {
+    let chore = try home.add(
+      ChoreDraft(title: "Filter", points: 4, rule: try daily(.afterCompletion, every: 10)))
+    try home.done(chore, by: 0, on: 0)
+    try home.meet()
+    try home.done(chore, by: 1, on: 1)
+    try home.meet()
+    #expect(try home.kinds() == [.credited, .credited])
+    #expect(try home.total(0) == 4 && home.total(1) == 4)
   }
 
   @Test("R8: missed days roll, stack, or never show as late")

@@ -83,6 +83,8 @@ package struct ModelRule: Hashable, Sendable {
     case month(day: Int)
     /// In the month of the first day, on this day of the month or the last one.
     case year(day: Int)
+    /// What a later program wrote and this one does not understand.
+    case unreadable
   }
 
   package let unit: Unit
@@ -106,6 +108,9 @@ package struct ModelRule: Hashable, Sendable {
     isAfterCompletion = afterCompletion
   }
 
+  /// Whether this program knows what the rule says.
+  package var isReadable: Bool { unit != .unreadable }
+
   /// Whether a calendar rule falls on a day: each day is judged by itself, from the anchor.
   package func falls(on day: Int) -> Bool {
     guard day >= anchor, day <= until ?? day else { return false }
@@ -122,6 +127,7 @@ package struct ModelRule: Hashable, Sendable {
     case .year(let wanted):
       let months = ModelCalendar.month(day) - ModelCalendar.month(anchor)
       return months % (12 * interval) == 0 && isDay(wanted, ofTheMonthOf: day)
+    case .unreadable: return false
     }
   }
 
@@ -142,6 +148,12 @@ package struct ModelRule: Hashable, Sendable {
     case .week: day + 7 * interval
     case .month: ModelCalendar.adding(months: interval, to: day)
     case .year: ModelCalendar.adding(months: 12 * interval, to: day)
+    case .unreadable: day
     }
+  }
+
+  /// Whether less than one interval lies between two days.
+  func isWithinInterval(_ one: Int, _ other: Int) -> Bool {
+    max(one, other) < interval(after: min(one, other))
   }
 }

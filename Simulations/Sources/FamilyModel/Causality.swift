@@ -75,6 +75,9 @@ package struct ModelPast: Hashable, Sendable {
   /// Takes the last sequence seen of each author.
   package init(_ heads: [ModelAuthor: UInt64] = [:]) { self.heads = heads }
 
+  /// How many changes were seen; whoever saw another one's fact saw more than that one.
+  var size: UInt64 { heads.values.reduce(0) { $0 &+ $1 } }
+
   /// Whether a change was seen.
   package func contains(_ stamp: ModelStamp) -> Bool {
     stamp.sequence <= heads[stamp.author, default: 0]

@@ -21,6 +21,12 @@ package struct FamilyModel: Sendable {
   package let today: Int
   /// What became of each completion, in the total order.
   package private(set) var ledger: [ModelEntry] = []
+  /// The completions that are against no rule.
+  private(set) var sound: Set<ModelID> = []
+  /// The completions whose doers had seen a rule that cannot be read.
+  private(set) var unreadable: Set<ModelID> = []
+  /// The rule that the doer of what is counted from completion had seen.
+  private(set) var rulesOfLinks: [ModelID: ModelRule] = [:]
 
   /// Takes the facts in any order, repetitions included.
   package init(facts: some Sequence<ModelFact>, today: Int) {
@@ -32,7 +38,29 @@ package struct FamilyModel: Sendable {
       }
     }
     self.today = today
+    for chore in chores { judge(chore) }
     ledger = chores.flatMap { entries(of: $0) }.sorted { $0.fact.precedes($1.fact) }
+  }
+
+  /// Judges the completions of a chore, each after those that its doer knew of.
+  private mutating func judge(_ chore: ModelID) {
+    for done in completions(of: chore)
+    where rule(of: chore, seenBy: done.fact)?.isReadable == false {
+      unreadable.insert(done.what.event)
+    }
+    let told = completions(of: chore).sorted { left, right in
+      let sizes = (left.fact.past.size, right.fact.past.size)
+      if sizes.0 != sizes.1 { return sizes.0 < sizes.1 }
+      if left.fact.stamp != right.fact.stamp { return left.fact.stamp < right.fact.stamp }
+      return left.what.event < right.what.event
+    }
+    var links: [Done] = []
+    for done in told where !isInvalid(done, after: links) {
+      sound.insert(done.what.event)
+      guard done.key == nil else { continue }
+      links.append(done)
+      rulesOfLinks[done.what.event] = rule(of: chore, seenBy: done.fact)
+    }
   }
 
   // MARK: registers and sets

@@ -30,6 +30,14 @@ package struct ModelEntry: Hashable, Sendable {
 struct Done {
   let fact: ModelFact
   let what: ModelCompletion
+  /// What it is of; nil for what is counted from completion.
+  let key: Int64?
+
+  /// Whether the doer knew of other work; of two in one change, of the one with the lesser name.
+  func knew(_ other: Done) -> Bool {
+    fact.stamp == other.fact.stamp
+      ? other.what.event < what.event : fact.saw(other.fact)
+  }
 }
 
 extension FamilyModel {
@@ -37,6 +45,7 @@ extension FamilyModel {
   private static let tolerance: Int64 = 5 * 60_000
   private static let maximumDaysBack: Int64 = 7
   private static let sameWork: Int64 = 12 * 3_600_000
+  private static let mostSeen = 64
 
   // MARK: which events hold
 
@@ -44,13 +53,21 @@ extension FamilyModel {
   func completions(of chore: ModelID) -> [Done] {
     facts.compactMap { fact in
       guard case .completion(let what) = fact.kind, what.chore == chore else { return nil }
-      return Done(fact: fact, what: what)
+      let isOfDay = unreadable.contains(what.event)
+      return Done(fact: fact, what: what, key: isOfDay ? wholeDay(what.day) : what.key)
     }
   }
 
+  /// R29: what cannot be understood pays nobody more than once a day.
+  ///
+  /// Work under such a rule is of its day, which is the key of no occurrence.
+  func wholeDay(_ day: Int) -> Int64 { Int64(day) * 32 + 31 }
+
   /// Those that count for something: neither taken back, nor against a rule, nor of a day to come.
   func valid(of chore: ModelID) -> [Done] {
-    completions(of: chore).filter { !isUndone($0) && !isInvalid($0) && !isAhead($0) }
+    completions(of: chore).filter {
+      sound.contains($0.what.event) && !isUndone($0) && !isAhead($0)
+    }
   }
 
   /// Work of a day to come counts when that day comes.
@@ -61,24 +78,32 @@ extension FamilyModel {
   /// Assumption: who recorded the work may take it back like who did it, since it was that
   /// person's action; so may whoever uses the device it was told on. The closing of periods (R10)
   /// is not modelled, so no week's end ends the right.
-  private func isUndone(_ done: Done) -> Bool {
+  private func isUndone(_ done: Done, seenBy observer: ModelFact? = nil) -> Bool {
     isUndone(
-      done.what.event, told: done.fact, ownedBy: [done.what.person, done.what.recordedBy])
+      done.what.event, told: done.fact, ownedBy: [done.what.person, done.what.recordedBy],
+      seenBy: observer)
   }
 
-  func isUndone(_ event: ModelID, told: ModelFact, ownedBy owners: Set<ModelID>) -> Bool {
+  func isUndone(
+    _ event: ModelID, told: ModelFact, ownedBy owners: Set<ModelID>,
+    seenBy observer: ModelFact? = nil
+  ) -> Bool {
     edits.contains { fact in
-      guard case .retraction(event, let by, let role) = fact.kind else { return false }
+      guard case .retraction(event, let by, let role) = fact.kind, observer?.saw(fact) ?? true
+      else { return false }
       return role == .admin || role == .owner || fact.isOfOneDevice(with: told)
         || owners.contains(by)
     }
   }
 
-  private func isInvalid(_ done: Done) -> Bool {
+  /// Whether a completion is against a rule.
+  ///
+  /// - Parameter links: the chain's completions that are not, as far as the doer can have known.
+  func isInvalid(_ done: Done, after links: [Done]) -> Bool {
     !hasPossibleTime(done)
       // R4: what was done without knowing of the archive counts, the rest does not.
       || isArchived(done.what.chore, seenBy: done.fact)
-      || !hasOccurrence(done)
+      || !hasOccurrence(done, after: links)
       || !isAllowed(done)
   }
 
@@ -88,12 +113,13 @@ extension FamilyModel {
   /// Nobody does what they had not heard of. R8: what gave way to a later one by the day of the
   /// work is not to be done any more, unless in the doer's household every one stays due. And of
   /// what is not due by the day of the work, or the day after, the first alone can be done early.
-  private func hasOccurrence(_ done: Done) -> Bool {
+  private func hasOccurrence(_ done: Done, after links: [Done]) -> Bool {
     let (chore, fact) = (done.what.chore, done.fact)
     guard knows(chore, fact) else { return false }
-    guard let rule = rule(of: chore, seenBy: fact) else { return done.what.key == 0 }
-    if rule.isAfterCompletion { return done.what.key == nil }
-    guard let key = done.what.key, key % 32 == 0 else { return false }
+    guard let rule = rule(of: chore, seenBy: fact) else { return done.key == 0 }
+    if !rule.isReadable { return true }
+    if rule.isAfterCompletion { return done.key == nil && isNextLink(done, rule, after: links) }
+    guard let key = done.key, key % 32 == 0 else { return false }
     let (date, day) = (Int(key / 32), done.what.day)
     guard rule.falls(on: date) else { return false }
     let due = min(date, overrideDue(chore, key, seenBy: fact) ?? date)
@@ -106,6 +132,28 @@ extension FamilyModel {
     }
     if setting("missed", seenBy: fact) == "stack" || date >= day { return true }
     return !(date + 1...day).contains { rule.falls(on: $0) }
+  }
+
+  /// R7: what is counted from completion may be done before its day, the first one ahead, but not
+  /// again by somebody who knows that it was done twice in one interval.
+  ///
+  /// It was done twice if the second doer knew of the first one's work; else it may be the same
+  /// work, or both did what was due as far as they knew. Work that the doer knows to be taken back
+  /// is none. Assumptions: the interval is looked at in both directions, as work may be told late;
+  /// nobody does it a year before it begins, nor after its end; and whoever knows of sixty-four
+  /// works in one interval, taken back or not, has no further one.
+  private func isNextLink(_ done: Done, _ rule: ModelRule, after links: [Done]) -> Bool {
+    if rule.anchor - done.what.day > 366 { return false }
+    let known = links.filter { done.knew($0) }
+    if let until = rule.until {
+      let last = known.filter { rule.interval(after: $0.what.day) > until }
+      let standing = last.filter { !isUndone($0, seenBy: done.fact) }
+      if !standing.isEmpty || last.count >= FamilyModel.mostSeen { return false }
+    }
+    let near = known.filter { rule.isWithinInterval($0.what.day, done.what.day) }
+    if near.count >= FamilyModel.mostSeen { return false }
+    let standing = near.filter { !isUndone($0, seenBy: done.fact) }
+    return !standing.contains { second in standing.contains { second.knew($0) } }
   }
 
   /// Whether somebody had seen of a chore what it is worth, who does it or when.
@@ -151,11 +199,11 @@ extension FamilyModel {
       }
     }
     let then = includes(
-      what.key.flatMap { overrideAssignee(what.chore, $0, seenBy: done.fact) },
+      done.key.flatMap { overrideAssignee(what.chore, $0, seenBy: done.fact) },
       assignment(of: what.chore, seenBy: done.fact))
     return then
       || includes(
-        what.key.flatMap { overrideAssignee(what.chore, $0) }, assignment(of: what.chore))
+        done.key.flatMap { overrideAssignee(what.chore, $0) }, assignment(of: what.chore))
   }
 
   // MARK: who is credited
@@ -172,14 +220,12 @@ extension FamilyModel {
     var links: [[Done]] = []
     for done in valid(of: chore) {
       let known = links.firstIndex { link in
-        done.what.key != nil && link.contains { $0.what.key == done.what.key }
+        done.key != nil && link.contains { $0.key == done.key }
       }
-      // Half an interval is never less than twelve hours, since an interval is a day at least.
       if let known {
         links[known].append(done)
-      } else if let last = links.last?.first, last.what.key == nil || done.what.key == nil,
-        done.fact.isConcurrent(with: last.fact),
-        abs(done.what.doneAtMilliseconds - last.what.doneAtMilliseconds) <= FamilyModel.sameWork
+      } else if let last = links.last?.first,
+        isSameWork(last, done) || isDoneTwice(by: done, among: links)
       {
         links[links.count - 1].append(done)
       } else {
@@ -187,6 +233,25 @@ extension FamilyModel {
       }
     }
     return links
+  }
+
+  private func isSameWork(_ last: Done, _ done: Done) -> Bool {
+    // Half an interval is never less than twelve hours, since an interval is a day at least.
+    (last.key == nil || done.key == nil) && done.fact.isConcurrent(with: last.fact)
+      && abs(done.what.doneAtMilliseconds - last.what.doneAtMilliseconds) <= FamilyModel.sameWork
+  }
+
+  /// R1 and R7: a person is one, whatever their devices know of each other.
+  ///
+  /// Who closed two links within an interval of a further one closes none by that one. Assumption:
+  /// it is of the last link then, like work that is told twice.
+  private func isDoneTwice(by done: Done, among links: [[Done]]) -> Bool {
+    guard let rule = rulesOfLinks[done.what.event] else { return false }
+    let own = links.compactMap(\.first).filter {
+      $0.key == nil && $0.what.person == done.what.person
+        && rule.isWithinInterval($0.what.day, done.what.day)
+    }
+    return own.count >= 2
   }
 
   /// R1 and R3: the fate of each completion of a chore.
@@ -199,7 +264,7 @@ extension FamilyModel {
       let kind: ModelEntry.Kind =
         if isUndone(done) {
           .undone
-        } else if isInvalid(done) {
+        } else if !sound.contains(done.what.event) {
           .invalid
         } else if isAhead(done) {
           .ahead
@@ -301,7 +366,7 @@ extension FamilyModel {
   /// whose turn it was; by the rules and days now shown, of chores that are not archived now; a
   /// chain counted from completion has no calendar.
   private func wasDue(_ chore: ModelChore, on day: Int) -> Bool {
-    guard let rule = chore.rule else { return chore.due == day }
+    guard let rule = chore.rule, rule.isReadable else { return chore.due == day }
     return !rule.isAfterCompletion && rule.falls(on: day)
   }
 }

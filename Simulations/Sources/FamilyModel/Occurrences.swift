@@ -113,8 +113,8 @@ extension FamilyModel {
   private func candidates(_ chore: ModelID, through last: Int) -> [Candidate] {
     let shown = shown(chore)
     if shown.isArchived { return [] }
-    guard let rule = shown.rule else {
-      if !isDoneOnce(chore) {
+    guard let rule = shown.rule, rule.isReadable else {
+      if !(shown.rule == nil ? isDoneOnce(chore) : isDoneToday(chore)) {
         return [Candidate(key: 0, due: overrideDue(chore, 0) ?? shown.due, ordinal: 0)]
       }
       return []
@@ -126,9 +126,17 @@ extension FamilyModel {
   /// Whether what is done once was done or skipped.
   private func isDoneOnce(_ chore: ModelID) -> Bool { closedKeys(chore).contains(0) }
 
+  /// Whether what has a rule that cannot be read was done today, or skipped.
+  ///
+  /// Assumption: it is there to be done every day, as nobody here can tell on which.
+  private func isDoneToday(_ chore: ModelID) -> Bool {
+    valid(of: chore).contains { $0.key == wholeDay(today) }
+      || skips(chore).contains { $0.key == 0 }
+  }
+
   /// R15: the keys closed by work or by a skip.
   private func closedKeys(_ chore: ModelID) -> Set<Int64> {
-    Set(valid(of: chore).compactMap(\.what.key)).union(skips(chore).map(\.key))
+    Set(valid(of: chore).compactMap(\.key)).union(skips(chore).map(\.key))
   }
 
   /// Skips that stand: events not taken back, and the mark of an occurrence.
@@ -154,6 +162,7 @@ extension FamilyModel {
   private func couldSkip(_ chore: ModelID, _ key: Int64, _ fact: ModelFact) -> Bool {
     guard knows(chore, fact) else { return false }
     guard let rule = rule(of: chore, seenBy: fact) else { return key == 0 }
+    if !rule.isReadable { return true }
     if rule.isAfterCompletion { return key != 0 }
     return key % 32 == 0 && rule.falls(on: Int(key / 32))
   }
@@ -180,7 +189,7 @@ extension FamilyModel {
     let closed = closedKeys(chore)
     let moved = overriddenKeys(chore).map { Int($0 >> 5) }
     let closedDays =
-      valid(of: chore).flatMap { [Int(($0.what.key ?? 0) >> 5), $0.what.day] }
+      valid(of: chore).flatMap { [Int(($0.key ?? 0) >> 5), $0.what.day] }
       + skips(chore).map { Int($0.key >> 5) }.filter { $0 <= today }
     let first =
       missedPolicy == .stack ? opening : max(opening, (closedDays.max() ?? opening - 1) + 1)
@@ -226,8 +235,8 @@ extension FamilyModel {
   ) -> [Candidate] {
     let links = links(of: chore)
     let lastDay = links.last?.map(\.what.day).max()
-    var closed = links.last?.compactMap(\.what.key).map { Int($0 >> 5) } ?? []
-    if links.last?.first.map({ $0.what.key != nil }) ?? true {
+    var closed = links.last?.compactMap(\.key).map { Int($0 >> 5) } ?? []
+    if links.last?.first.map({ $0.key != nil }) ?? true {
       closed += self.skips(chore).map { Int($0.key >> 5) }
     }
     var due = max(

@@ -116,7 +116,9 @@ package struct Translation {
   }
 
   private func rule(_ text: String) -> ModelRule? {
-    guard let rule = try? RecurrenceRule(text: text) else { return nil }
+    guard let rule = try? RecurrenceRule(text: text) else {
+      return ModelRule(every: 1, .unreadable, from: 0)
+    }
     let unit: ModelRule.Unit
     switch (rule.frequency, rule.days) {
     case (.weekly, .weekdays(let set)):

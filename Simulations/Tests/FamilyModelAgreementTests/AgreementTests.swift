@@ -23,6 +23,7 @@ private struct Chance {
 /// What may happen in the random histories of a test.
 enum Topic: CaseIterable {
   case credit, edit, undo, skip, skew, strict, duplicate, missed, changeRule, once, move, forge
+  case link, unreadable
 }
 
 @Suite("The real household and the model agree on random histories")
@@ -66,6 +67,9 @@ struct AgreementTests {
       return [
         .forged(chore, offset: offset, by: person, on: device, days: chance.below(12) - 4)
       ]
+    case .link:
+      return [.forged(chore, offset: nil, by: person, on: device, days: chance.below(12) - 8)]
+    case .unreadable: return [.unreadable(chore, on: device)]
     case .edit:
       switch chance.below(5) {
       case 0: return [.title(chore, "T\(chance.below(9))", on: device)]
@@ -171,6 +175,19 @@ struct AgreementTests {
       rules: [0, 1, 2, 3, 4, 5], together: together, [.forge, .undo, .edit, .duplicate])
     try expectAgreement(rules: [1, 2, 3, 6, 7], together: together, [.forge, .changeRule, .skip])
     try expectAgreement(rules: [1, 2, 3, 9, 10], together: together, [.forge, .move, .missed])
+  }
+
+  @Test("links of a chain that come too early, too often or too late", arguments: [true, false])
+  func links(together: Bool) throws {
+    try expectAgreement(rules: [6, 7, 8, 11], together: together, [.link, .undo, .credit])
+    try expectAgreement(
+      rules: [3, 6, 11], together: together, [.link, .changeRule, .duplicate, .forge])
+  }
+
+  @Test("rules that cannot be read", arguments: [true, false])
+  func unreadable(together: Bool) throws {
+    try expectAgreement(
+      rules: [0, 1, 6], together: together, [.unreadable, .forge, .link, .changeRule, .undo])
   }
 
   @Test("clocks that are off by some minutes")

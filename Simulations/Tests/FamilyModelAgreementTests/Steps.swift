@@ -22,6 +22,8 @@ enum Step: Hashable, CustomStringConvertible {
   case tag(Int, added: Bool, on: Int)
   case archive(Int, Bool, on: Int)
   case rule(Int, Int, on: Int)
+  /// Gives a chore a rule of a version to come.
+  case unreadable(Int, on: Int)
   case due(Int, Int, on: Int)
   case assign(Int, Int, on: Int)
   case assignOnce(Int, Int, on: Int)
@@ -51,6 +53,7 @@ enum Step: Hashable, CustomStringConvertible {
     case .archive(let chore, let isArchived, let device):
       "\(isArchived ? "archive" : "restore") chore \(chore) on \(device)"
     case .rule(let chore, let rule, let device): "rule \(rule) chore \(chore) on \(device)"
+    case .unreadable(let chore, let device): "rule to come chore \(chore) on \(device)"
     case .due(let chore, let day, let device): "due \(day) chore \(chore) on \(device)"
     case .assign(let chore, let choice, let device):
       "assignment \(choice) chore \(chore) on \(device)"
@@ -89,6 +92,10 @@ struct Story {
     case 10:
       try RecurrenceRule(
         .daily, every: 2, from: anchor, end: .until(anchor.adding(days: 12) ?? anchor))
+    case 11:
+      try RecurrenceRule(
+        .daily, every: 3, from: anchor, mode: .afterCompletion,
+        end: .until(anchor.adding(days: 9) ?? anchor))
     default: nil
     }
   }
@@ -180,6 +187,12 @@ struct Story {
     case .rule(let chore, let number, let device):
       let rule = try rule(number, from: try CivilDate(dayNumber: pair.day))
       try pair.edit(chores[chore], on: device) { $0.rule = .some(rule) }
+    case .unreadable(let chore, let device):
+      try pair.write(device) { _, builder in
+        builder.append(
+          RecordKey(type: HouseholdSchema.chore, id: chores[chore]),
+          .assign(FieldID(.history, 8), .text("v2;moon=full")))
+      }
     case .due(let chore, let offset, let device):
       let day = try CivilDate(dayNumber: pair.day + offset)
       try pair.edit(chores[chore], on: device) { $0.due = .some(day) }

@@ -117,6 +117,77 @@ struct OccurrenceTests {
     #expect(family.next == 4)
   }
 
+  @Test("R7: the third in one interval is too many for whoever knows that the second knew")
+  func thirdLink() {
+    var family = TestFamily()
+    family.add(.points(5), rule(every: 3, afterCompletion: true))
+    family.done(family.ada, on: 0)
+    family.done(family.ada, on: 0)
+    family.done(family.ada, on: 0)
+    #expect(family.kinds == [.credited, .credited, .invalid])
+    family.day += 1
+    family.done(family.ben, on: 1)
+    #expect(family.kinds.last == .credited, "Ben had heard of nothing")
+    family.meet()
+    family.done(family.cleo, on: 2)
+    #expect(family.kinds.last == .invalid)
+    family.day += 2
+    family.done(family.cleo, on: 2)
+    #expect(family.kinds.last == .credited, "the first two are three days ago")
+    #expect(family.next == 6)
+  }
+
+  @Test("R1 and R7: one person is one, on whatever devices that know nothing of each other")
+  func onePersonOnThreeDevices() {
+    var family = TestFamily()
+    family.add(.points(5), rule(every: 3, afterCompletion: true))
+    for device in 0..<3 {
+      family.done(family.ada, on: device)
+      family.day += 1
+    }
+    #expect(family.kinds == [.credited, .credited, .alsoDone])
+    #expect(family.totals == [10, 0, 0])
+    #expect(family.next == 5, "it was done on the third day")
+  }
+
+  @Test("R7: what the doer knows to be taken back is no link, what others take back later is")
+  func thirdAfterUndo() {
+    var family = TestFamily()
+    family.add(.points(5), rule(every: 3, afterCompletion: true))
+    let first = family.done(family.ada, on: 0)
+    family.done(family.ada, on: 0)
+    family.done(family.ada, on: 0)
+    family.undo(first, by: family.ada, on: 0)
+    #expect(family.kinds == [.undone, .credited, .invalid])
+    family.done(family.ada, on: 0)
+    #expect(family.kinds == [.undone, .credited, .invalid, .credited])
+  }
+
+  @Test("R7: nothing follows the last link of a rule that ends, for whoever knows of it")
+  func endedChain() {
+    var family = TestFamily()
+    family.add(.points(5), rule(every: 2, until: 3, afterCompletion: true))
+    family.day += 2
+    family.done(family.ada, on: 0)
+    family.day += 9
+    family.done(family.ada, on: 0)
+    family.done(family.ben, on: 1)
+    #expect(family.kinds == [.credited, .invalid, .credited])
+  }
+
+  @Test("R29: a rule that cannot be read pays once a day, and is there every day")
+  func unreadableRule() {
+    var family = TestFamily()
+    family.add(.points(5), .rule(ModelRule(every: 1, .unreadable, from: 0)))
+    family.done(family.ada, on: 0, key: 7)
+    family.done(family.ada, on: 0, key: 99)
+    family.done(family.ben, on: 1, key: 0)
+    #expect(family.kinds == [.credited, .alsoDone, .alsoDone])
+    #expect(family.model.nextOccurrence(family.chore) == nil)
+    family.day += 1
+    #expect(family.model.nextOccurrence(family.chore)?.key == 0)
+  }
+
   @Test("R8: the next is after the closed date and the day of the work")
   func afterLateWork() {
     var family = TestFamily()

@@ -93,7 +93,7 @@ enum HouseholdFindings {
     case .impossibleTime: "at impossible times"
     case .unknownChore: "of a chore that the device did not know"
     case .noSuchOccurrence: "for days or times that the chore's rule does not have"
-    case .tooEarly: "too far ahead, with other occurrences before them"
+    case .tooEarly: "too early, with other occurrences or other work before them"
     case .superseded: "that a later one had replaced"
     case .notAssigned: "by somebody who was not assigned"
     }

@@ -292,6 +292,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case leavesOutOccurrence
   /// Two completions of a chain within half a day count as one, regardless of causality.
   case chainIgnoresCause
+  /// A link of a chain counts however often its author had seen the chain done before.
+  case chainComesAnyDay
   /// Completions dated after tomorrow count at once.
   case countsDaysToCome
   /// The ledger's rows keep their first content.

@@ -147,6 +147,7 @@ package enum Probe: String, CaseIterable, Sendable {
   case chainNextLink = "household.chain-next-link"
   case chainSameWork = "household.chain-same-work"
   case chainSkipped = "household.chain-skipped"
+  case chainTooEarly = "household.chain-too-early"
   case closedTwice = "household.closed-twice"
   case completionUndone = "household.completion-undone"
   case daysClosed = "household.days-closed"

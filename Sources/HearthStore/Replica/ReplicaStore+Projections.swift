@@ -66,10 +66,7 @@ extension ReplicaStore {
     for zone in zones where zone.group == group && zone.kind != .control {
       for projection in projections {
         let view = try ProjectionView(projection, store: self, zone: zone.id)
-        let keys = try projection.typesJudgedByAuthor.flatMap { type in
-          try view.ids(of: type).map { RecordKey(type: type, id: $0) }
-        }
-        if !keys.isEmpty { try projection.update(keys, from: view, to: view) }
+        try projection.judgeAnew(from: view, to: view)
       }
     }
   }

@@ -17,17 +17,31 @@ package protocol Projection: Sendable {
   var types: [TypeID] { get }
   /// The types whose effect depends on the author of a record.
   ///
-  /// All their records count as changed when the membership of the zone's group changes.
+  /// All their records are judged anew when the membership of the zone's group changes.
   var typesJudgedByAuthor: [TypeID] { get }
   /// Updates the rows after these records changed.
   func update(
     _ keys: [RecordKey], from source: any ProjectionSource, to writer: any ProjectionWriter
   ) throws
+  /// Updates the rows after the membership of the zone's group changed.
+  ///
+  /// It differs from an update in that the records are not new, so others may have seen them.
+  func judgeAnew(from source: any ProjectionSource, to writer: any ProjectionWriter) throws
 }
 
 extension Projection {
   /// No type, by default.
   package var typesJudgedByAuthor: [TypeID] { [] }
+
+  /// Updates the rows of all records of these types.
+  package func judgeAnew(
+    from source: any ProjectionSource, to writer: any ProjectionWriter
+  ) throws {
+    let keys = try typesJudgedByAuthor.flatMap { type in
+      try source.ids(of: type).map { RecordKey(type: type, id: $0) }
+    }
+    if !keys.isEmpty { try update(keys, from: source, to: writer) }
+  }
 }
 
 /// The shape of a projection's table.

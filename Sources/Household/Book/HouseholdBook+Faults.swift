@@ -36,9 +36,8 @@ extension HouseholdBook {
               ChoreFold(facts: $0, closed: closed, source: source)
             }
           }
-          guard let fold = folds[row.chore] ?? nil,
-            let completion = try source.completion(row.event, merges: merges),
-            let reason = try fold.fault(of: completion), reason != .notAssigned
+          guard let fold = folds[row.chore] ?? nil, let reason = try fold.fault(of: row),
+            reason != .notAssigned
           else { continue }
           fault = reason
         }

@@ -151,7 +151,13 @@ extension HouseholdBook {
   private func refuseFarAhead(
     _ facts: ChoreFacts, _ key: OccurrenceKey, on day: CivilDate
   ) throws {
-    guard let rule = facts.rule, rule.mode == .calendar, let occurrence = key.occurrence,
+    guard let rule = facts.rule else { return }
+    guard rule.mode == .calendar else {
+      let closed = ClosedDays(source, settings: settings)
+      return try ChoreFold(facts: facts, closed: closed, source: source)
+        .refuseLink(on: day, by: rule)
+    }
+    guard let occurrence = key.occurrence,
       OccurrenceTime.isTooEarly(
         occurrence, movedTo: facts.override(of: key)?.due, by: rule, on: day)
     else { return }
@@ -352,16 +358,19 @@ extension HouseholdBook {
       throw HouseholdError(
         .noSuchOccurrence, "\(quoted(facts.title)) has no open occurrence; change its rule first")
     }
-    try check(key, in: schedule, claimant: claimant)
+    try check(key, on: day ?? today, in: schedule, claimant: claimant)
     return (schedule, key)
   }
 
   private func check(
-    _ key: OccurrenceKey, in schedule: ChoreSchedule, claimant: PersonID?
+    _ key: OccurrenceKey, on day: CivilDate, in schedule: ChoreSchedule, claimant: PersonID?
   ) throws {
     let facts = schedule.facts
-    if let day = try schedule.log.lastDay(of: key) {
-      let done = try schedule.log.rows(of: key).filter { $0.kind != .undone }
+    let isUnreadable = facts.ruleText != nil && facts.rule == nil
+    let place = isUnreadable ? OccurrenceKey.wholeDay(day) : key
+    if let day = try schedule.log.lastDay(of: place) {
+      let done = try schedule.log.rows(of: place, LedgerRow.Effect.allCases)
+        .filter { $0.kind != .undone }
       let isFree = claimant.map { person in !done.contains { $0.person == merges.one(person) } }
       guard settings.duplicate == .each, isFree ?? false else {
         throw HouseholdError(

@@ -10,13 +10,22 @@ struct Completion: Sendable {
   /// The frontier that the author had seen.
   let cause: Frontier
   /// The occurrence; nil for a chain of completions.
-  let key: OccurrenceKey?
+  var key: OccurrenceKey?
   let person: PersonID
   let day: CivilDate
   let doneAt: Int64
   let title: String
   /// The recorder, by the signature.
   let recordedBy: PersonID
+
+  var order: FoldOrder { FoldOrder(version: version, event: id) }
+
+  /// Whether its author had seen another completion; of those of its own change, the lesser ids.
+  func sees(_ other: Version, _ event: RecordID) -> Bool {
+    cause.covers(other.dot) || (other.dot == version.dot && event < id)
+  }
+
+  func sees(_ other: Completion) -> Bool { sees(other.version, other.id) }
 
   /// Whether neither author had seen the other's event.
   func isConcurrent(to other: Completion) -> Bool {

@@ -5,9 +5,13 @@ import HearthSync
 /// A completion and the facts that decide whether it counts.
 struct FoldItem: Sendable {
   let completion: Completion
+  /// Whether it has no fault of its own.
   let isValid: Bool
   /// The retractions that take it back.
   let retractions: [Dot]
+
+  /// Whether it counts for its occurrence, paid or not.
+  var counts: Bool { isValid && retractions.isEmpty }
 }
 
 /// The outcome of a completion.
@@ -16,40 +20,84 @@ struct Outcome: Equatable, Sendable {
   let points: Int
 }
 
+/// The rule of a chore as somebody had seen it.
+enum SeenRule {
+  /// No rule: the chore is done once.
+  case once
+  /// A rule of a newer version.
+  case unreadable
+  case known(RecurrenceRule)
+}
+
 /// The rules over completions of one chore: a pure function, so replicas with equal records agree.
 ///
 /// It does not depend on today's date; ``ChoreSchedule`` computes what is due. Completions of
 /// different occurrences do not interact, so any set of whole occurrences can be folded apart from
-/// the others. Completions of a chain are folded from a head on (R7). Only if both kinds were
-/// written within ``mixingMilliseconds`` must all be folded together. The completion itself names
-/// its occurrence, not the present rule, so an edit changes nothing that was paid.
+/// the others; once a chore has a chain, a stretch from one that opened an occurrence to the next
+/// such one can (R7). The completion itself names its occurrence, not the present rule, so an edit
+/// changes nothing that was paid.
 struct ChoreFold {
   let facts: ChoreFacts
   let closed: ClosedDays
   let source: any ProjectionSource
+  private let rules = RuleMemory()
 
-  /// Half a day: the distance within which two completions of a chain can be the same work (R7).
-  ///
-  /// They are the same work if neither author knew of the other. The rule takes half the interval
-  /// or this value, whichever is less, and half of no interval is less.
-  static let clusterMilliseconds: UInt64 = 12 * 60 * 60 * 1000
-  /// The greatest distance between the changes of two completions of the same work, one of a chain.
-  ///
-  /// It is the distance of the work, plus how far each work may lie before or after its own change.
-  static let mixingMilliseconds =
-    clusterMilliseconds + UInt64(maximumLeadMilliseconds + maximumAgeMilliseconds)
   /// How long the work may precede its change: a week, and a day for time zones.
   static let maximumAgeMilliseconds = Int64(Validation.maximumDaysBack + 1) * millisecondsPerDay
   /// How far a completion may lie ahead of its own change: the lead that a clock accepts.
   static let maximumLeadMilliseconds: Int64 = 5 * 60 * 1000
   private static let millisecondsPerDay: Int64 = 24 * 60 * 60 * 1000
 
-  /// Judges a completion on its own.
-  func item(_ completion: Completion) throws -> FoldItem {
-    FoldItem(
-      completion: completion, isValid: try fault(of: completion) == nil,
-      retractions: try source.retractions(of: completion.id)
-        .filter { try isAllowed($0, of: completion) }.map(\.version.dot))
+  /// Judges completions, each after all that its author had seen; returns them in order.
+  ///
+  /// - Parameter isWhole: whether these are all completions of the chore. If not, the ledger has
+  ///   the others.
+  func items(_ completions: some Sequence<Completion>, isWhole: Bool) throws -> [FoldItem] {
+    let ordered = completions.map { (seen: ChainPast.extent(of: $0.cause), work: placed($0)) }
+      .sorted { ($0.seen, $0.work.order) < ($1.seen, $1.work.order) }
+      .map(\.work)
+    let past = ChainPast(
+      of: self, judgedAnew: Set(ordered.map(\.id)), readsLedger: !isWhole)
+    for completion in ordered {
+      past.add(
+        FoldItem(
+          completion: completion, isValid: try fault(of: completion, after: past) == nil,
+          retractions: try retractions(of: completion)))
+    }
+    return past.judged.sorted { $0.completion.order < $1.completion.order }
+  }
+
+  /// Reads the completion of a row that has its verdict already.
+  func item(_ row: LedgerRow) throws -> FoldItem? {
+    guard let completion = try source.completion(row.event, merges: facts.merges) else {
+      return nil
+    }
+    return FoldItem(
+      completion: placed(completion), isValid: row.effect != .nothing,
+      retractions: row.effect == .takenBack ? try retractions(of: completion) : [])
+  }
+
+  /// The chore's rule as of a frontier (R6).
+  func rule(asOf cause: Frontier) -> SeenRule {
+    guard let text = facts.ruleText(asOf: cause) else { return .once }
+    return rules.rule(of: text).map(SeenRule.known) ?? .unreadable
+  }
+
+  /// The completion under the key of the occurrence that it counts for.
+  ///
+  /// A rule of a newer version may have any occurrence, so its work counts for a whole day: nobody
+  /// is paid for more than one in a day by a program that cannot check it (R29).
+  private func placed(_ completion: Completion) -> Completion {
+    guard case .unreadable = rule(asOf: completion.cause) else { return completion }
+    var placed = completion
+    placed.key = .wholeDay(completion.day)
+    return placed
+  }
+
+  /// The retractions of a completion that count.
+  private func retractions(of completion: Completion) throws -> [Dot] {
+    try source.retractions(of: completion.id).filter { try isAllowed($0, of: completion) }
+      .map(\.version.dot)
   }
 
   /// Returns the outcomes of completions, now or as of a frontier.
@@ -57,7 +105,7 @@ struct ChoreFold {
   /// - Parameter items: in order of version.
   func outcomes(of items: [FoldItem], seen: Frontier? = nil) throws -> [RecordID: Outcome] {
     var outcomes: [RecordID: Outcome] = [:]
-    var valid: [Completion] = []
+    var valid = OccurrenceGroups()
     for item in items {
       let completion = item.completion
       guard seen?.covers(completion.version.dot) ?? true else { continue }
@@ -65,12 +113,48 @@ struct ChoreFold {
         Probe.completionUndone.hit()
         outcomes[completion.id] = Outcome(kind: .undone, points: 0)
       } else if item.isValid {
-        valid.append(completion)
+        _ = try valid.add(completion) { try isSurplus(completion, beside: $0) }
       } else {
         outcomes[completion.id] = Outcome(kind: .invalid, points: 0)
       }
     }
-    for group in ChoreFold.groups(valid) {
+    return outcomes.merging(try payments(valid)) { _, paid in paid }
+  }
+
+  /// Whether its doer has two links of the chain within one interval of a further one (R1, R7).
+  ///
+  /// One person knows of the own work, on whichever devices and incarnations it was told.
+  ///
+  /// - Parameters:
+  ///   - links: the links before it, in order.
+  ///   - start: the place before which the ledger has more of them; nil for none.
+  func isSurplus(
+    _ completion: Completion, beside links: [Completion], before start: FoldOrder? = nil
+  ) throws -> Bool {
+    guard case .known(let rule) = self.rule(asOf: completion.cause) else { return false }
+    let times = ChoreLog.times(ofWork: rule.window(around: completion.day))
+    var count = 0
+    func note(_ person: PersonID, _ day: CivilDate) {
+      if person == completion.person, rule.isWithinInterval(day, completion.day) { count += 1 }
+    }
+    for link in links.reversed() {
+      guard count < 2, link.version.time >= times.lowerBound else { break }
+      note(link.person, link.day)
+    }
+    if let start, count < 2 {
+      let log = ChoreLog(source: source, chore: facts.chore)
+      try log.forEachLinkBack(.counts, in: times) { row in
+        if row.kind == .credited, row.order < start { note(row.person, row.day) }
+        return count < 2
+      }
+    }
+    return count >= 2
+  }
+
+  /// Returns the outcomes of completions that count, by the occurrences that they closed.
+  func payments(_ occurrences: OccurrenceGroups) throws -> [RecordID: Outcome] {
+    var outcomes: [RecordID: Outcome] = [:]
+    for group in occurrences.groups {
       let policy = try closed.terms(onAnyOf: group.map { Int($0.day.dayNumber) }).duplicate
       for (completion, outcome) in awards(group, policy) { outcomes[completion.id] = outcome }
     }
@@ -123,47 +207,6 @@ struct ChoreFold {
     return abs(Int(completion.day.dayNumber) - utcDay) <= 1
   }
 
-  /// Returns the completions of each occurrence; groups and their heads are in order of version.
-  private static func groups(_ valid: [Completion]) -> [[Completion]] {
-    var groups: [[Completion]] = []
-    var places: [OccurrenceKey: Int] = [:]
-    for completion in valid {
-      let place: Int
-      if let known = completion.key.flatMap({ places[$0] }) {
-        place = known
-      } else if let closing = groups.last?.first, isSameWork(closing, completion) {
-        Probe.chainSameWork.hit()
-        place = groups.count - 1
-      } else {
-        Probe.chainNextLink.hit(if: completion.key == nil)
-        place = groups.count
-        groups.append([])
-      }
-      groups[place].append(completion)
-      if let key = completion.key { places[key] = place }
-    }
-    return groups
-  }
-
-  /// Whether a completion of a chain is the same work as the last link; if not, it closes the next
-  /// (R7).
-  ///
-  /// It is if it did not know of that link and lies near it. A completion that names its occurrence
-  /// can be the same work as one of a chain, since its author may not have seen the new rule.
-  private static func isSameWork(_ closing: Completion, _ completion: Completion) -> Bool {
-    (closing.key == nil || completion.key == nil)
-      && (closing.isConcurrent(to: completion) || Mutant.chainIgnoresCause.isActive)
-      && isNear(closing.doneAt, completion.doneAt)
-  }
-
-  private static func isNear(_ left: Int64, _ right: Int64) -> Bool {
-    let distance =
-      left > right
-      ? left.subtractingReportingOverflow(right)
-      : right.subtractingReportingOverflow(left)
-    return !distance.overflow && UInt64(distance.partialValue) <= clusterMilliseconds
-  }
-
   /// Returns the payments of one occurrence (R1), at the points that each doer had seen (R3).
   private func awards(
     _ group: [Completion], _ policy: DuplicatePolicy
@@ -190,5 +233,18 @@ struct ChoreFold {
         }
       return (completion, Outcome(kind: place == 0 ? .credited : .alsoDone, points: points))
     }
+  }
+}
+
+/// The rules that were read, by their texts: most completions saw the same one.
+private final class RuleMemory {
+  private var known: [String: RecurrenceRule?] = [:]
+
+  /// Reads a rule; nil if this version cannot.
+  func rule(of text: String) -> RecurrenceRule? {
+    if let rule = known[text] { return rule }
+    let rule = try? RecurrenceRule(text: text)
+    known[text] = .some(rule)
+    return rule
   }
 }

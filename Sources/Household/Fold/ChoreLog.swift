@@ -16,6 +16,11 @@ struct ChoreLog {
   private static let maximumDaysApart = Validation.maximumDaysBack + 5
   private static let millisecondsPerDay: UInt64 = 24 * 60 * 60 * 1000
 
+  /// The rows by time, those of an effect together.
+  private static let byTime = ["chore", "effect", "time", "event"]
+  /// The rows by key and time, those of an effect together and of these the chain's first.
+  private static let byKey = ["chore", "effect", "key", "time", "event"]
+
   /// Whether a row counts for its occurrence, paid or not.
   func counts(_ row: LedgerRow) -> Bool { row.isValid && view?.isAhead(row) != true }
 
@@ -26,37 +31,136 @@ struct ChoreLog {
     return try rows.map(view.shown)
   }
 
-  /// Returns every row, in order of time.
-  func all() throws -> [LedgerRow] {
-    try rows(RowRange(["chore", "time", "event"], prefix: [.id(chore)]))
+  private func prefix(_ effect: LedgerRow.Effect) -> [Value] {
+    [.id(chore), .int(effect.rawValue)]
   }
 
-  /// Returns the rows of one occurrence.
-  func rows(of key: OccurrenceKey) throws -> [LedgerRow] {
-    try rows(
-      RowRange(["chore", "key", "event"], prefix: [.id(chore), .int(key.rawValue)]))
+  /// Returns every row of some effects.
+  func all(_ effects: [LedgerRow.Effect] = LedgerRow.Effect.allCases) throws -> [LedgerRow] {
+    try effects.flatMap { try rows(RowRange(ChoreLog.byTime, prefix: prefix($0))) }
   }
 
-  /// Visits the rows from the last one back by time, while the body returns true.
-  ///
-  /// The walk visits all rows of one time before it ends.
-  func forEachFromLast(_ body: (LedgerRow) throws -> Bool) throws {
-    var place: [Value] = []
-    var end: HybridTime?
+  /// Returns the rows of one occurrence, by default those that count.
+  func rows(
+    of key: OccurrenceKey, _ effects: [LedgerRow.Effect] = [.counts]
+  ) throws -> [LedgerRow] {
+    try effects.flatMap {
+      try rows(RowRange(ChoreLog.byKey, prefix: prefix($0) + [.int(key.rawValue)]))
+    }
+  }
+
+  /// Whether the ledger has no row of the chore, with or without an effect.
+  func isEmpty() throws -> Bool {
+    try rows(RowRange(ChoreLog.byTime, prefix: [.id(chore)], limit: 1)).isEmpty
+  }
+
+  /// Whether any row of some effects belongs to a chain.
+  func hasLinks(_ effects: [LedgerRow.Effect]) throws -> Bool {
+    try effects.contains { effect in
+      let range = RowRange(ChoreLog.byKey, prefix: prefix(effect) + [.null], limit: 1)
+      return try !rows(range).isEmpty
+    }
+  }
+
+  // MARK: - Walks
+
+  /// Visits rows page by page, from a position on, while the body returns true.
+  private func forEach(
+    _ order: [String], prefix: [Value], from start: [Value] = [], isDescending: Bool,
+    _ body: (LedgerRow) throws -> Bool
+  ) throws {
+    var place = start
+    var isLater = false
     var step = ChoreLog.firstStepRows
     while true {
       let page = try rows(
         RowRange(
-          ["chore", "time", "event"], prefix: [.id(chore)], from: place, isExclusive: true,
-          isDescending: true, limit: step))
+          order, prefix: prefix, from: place, isExclusive: isLater, isDescending: isDescending,
+          limit: step))
       for row in page {
-        if let end, row.version.time < end { return }
-        if try !body(row) { end = row.version.time }
+        guard try body(row) else { return }
       }
       guard let last = page.last, page.count == step else { return }
       step = min(2 * step, ChoreLog.stepRows)
       place = [LedgerRow.column(of: last.version.time), .id(last.event)]
+      isLater = true
     }
+  }
+
+  /// Visits the rows that count from the last one back by time, while the body returns true.
+  ///
+  /// The walk visits all rows of one time before it ends.
+  func forEachFromLast(_ body: (LedgerRow) throws -> Bool) throws {
+    var end: HybridTime?
+    try forEach(ChoreLog.byTime, prefix: prefix(.counts), isDescending: true) { row in
+      if let end, row.version.time < end { return false }
+      if try !body(row) { end = row.version.time }
+      return true
+    }
+  }
+
+  /// Visits the rows that count in order, from a place on, while the body returns true.
+  ///
+  /// - Parameter start: the first place; nil for the first row.
+  func forEachOnward(from start: FoldOrder?, _ body: (LedgerRow) throws -> Bool) throws {
+    // The index has the rows of one time by id.
+    var moment: [LedgerRow] = []
+    var isOver = false
+    func visitMoment() throws {
+      for row in moment.sorted(by: { $0.order < $1.order }) where !isOver {
+        if let start, row.order < start { continue }
+        isOver = try !body(row)
+      }
+      moment = []
+    }
+    try forEach(
+      ChoreLog.byTime, prefix: prefix(.counts),
+      from: start.map { [LedgerRow.column(of: $0.version.time)] } ?? [], isDescending: false
+    ) { row in
+      if let last = moment.last, last.version.time != row.version.time { try visitMoment() }
+      moment.append(row)
+      return !isOver
+    }
+    try visitMoment()
+  }
+
+  /// Returns the last row before a place that opened an occurrence; nil if there is none.
+  func opening(before place: FoldOrder) throws -> LedgerRow? {
+    var found: LedgerRow?
+    try forEach(
+      ChoreLog.byTime, prefix: prefix(.counts),
+      from: [LedgerRow.column(of: place.version.time)], isDescending: true
+    ) { row in
+      if let found, row.version.time < found.version.time { return false }
+      if row.kind == .credited, row.order < place, found.map({ $0.order < row.order }) ?? true {
+        found = row
+      }
+      return true
+    }
+    return found
+  }
+
+  /// Visits the rows of the chain of an effect and a range of times, from the last one back, while
+  /// the body returns true.
+  func forEachLinkBack(
+    _ effect: LedgerRow.Effect, in times: ClosedRange<HybridTime>,
+    _ body: (LedgerRow) throws -> Bool
+  ) throws {
+    try forEach(
+      ChoreLog.byKey, prefix: prefix(effect) + [.null],
+      from: [LedgerRow.column(of: times.upperBound)], isDescending: true
+    ) { row in
+      try row.version.time >= times.lowerBound && body(row)
+    }
+  }
+
+  /// The times at which work of these days can have been recorded (R9).
+  static func times(ofWork days: ClosedRange<CivilDate>) -> ClosedRange<HybridTime> {
+    let begin = max(0, Int64(days.lowerBound.dayNumber) - 2)
+    let end = max(begin, Int64(days.upperBound.dayNumber) + Int64(Validation.maximumDaysBack) + 3)
+    let first = HybridTime(milliseconds: UInt64(begin) * millisecondsPerDay)
+    let last = HybridTime(milliseconds: UInt64(end) * millisecondsPerDay, counter: .max)
+    return first...last
   }
 
   /// Returns the last valid row that matches, by version.
@@ -78,7 +182,7 @@ struct ChoreLog {
   func closedKeys(from date: CivilDate) throws -> Set<OccurrenceKey> {
     guard let first = try? Occurrence(date, slot: 0) else { return [] }
     let range = RowRange(
-      ["chore", "key", "event"], prefix: [.id(chore)], from: [.int(Int64(first.key))])
+      ChoreLog.byKey, prefix: prefix(.counts), from: [.int(Int64(first.key))])
     return Set(try rows(range).filter(counts).compactMap(\.key))
   }
 
@@ -133,7 +237,7 @@ struct ChoreLog {
     while true {
       let page = try rows(
         RowRange(
-          ["chore", "key", "event"], prefix: [.id(chore)], from: place, isExclusive: true,
+          ChoreLog.byKey, prefix: prefix(.counts), from: place, isExclusive: true,
           isDescending: true, limit: step))
       if let row = page.first(where: { counts($0) || $0.key == nil }) {
         return row.key == nil ? nil : row
@@ -142,7 +246,7 @@ struct ChoreLog {
         return nil
       }
       step = min(2 * step, ChoreLog.stepRows)
-      place = [.int(key.rawValue), .id(last.event)]
+      place = [.int(key.rawValue), LedgerRow.column(of: last.version.time), .id(last.event)]
     }
   }
 
@@ -162,13 +266,18 @@ struct ChoreLog {
   }
 
   /// Returns how often the chore was done, under any rule.
-  func count() throws -> Int {
+  func count() throws -> Int { try count(inColumn: 1) { _ in true } }
+
+  /// Returns how often the chore was done with a rule that counts from completion.
+  func chainCount() throws -> Int { try count(inColumn: 2) { $0.key == nil } }
+
+  private func count(inColumn column: Int, where fits: (LedgerRow) -> Bool) throws -> Int {
     let row = try source.rows(of: HouseholdProjection.chains, where: [.id(chore)]).first
-    return Int(row?[1].int ?? 0) + (try correction())
+    return Int(row?[column].int ?? 0) + (try correction(where: fits))
   }
 
   /// The difference between the work that counts as of the reader's day and all work.
-  private func correction() throws -> Int {
+  private func correction(where fits: (LedgerRow) -> Bool) throws -> Int {
     guard let view else { return 0 }
     // The day of work is the UTC day of its instant or an adjacent one, and the instant lies at
     // most a few minutes after its change.
@@ -178,19 +287,15 @@ struct ChoreLog {
     let begin = HybridTime(milliseconds: UInt64(max(0, first)))
     var count = 0
     try forEachFromLast { row in
-      if row.kind == .credited, view.isAhead(row) { count -= 1 }
+      if row.kind == .credited, view.isAhead(row), fits(row) { count -= 1 }
       return row.version.time >= begin
     }
-    for change in try view.changes().values where change.stored.chore == chore {
+    for change in try view.changes().values
+    where change.stored.chore == chore && fits(change.stored) {
       count -= change.stored.kind == .credited ? 1 : 0
       count += change.shown.kind == .credited ? 1 : 0
     }
     return count
-  }
-
-  /// Returns how often the chore was done with a rule that counts from completion.
-  func chainCount() throws -> Int {
-    try all().count { $0.key == nil && $0.kind == .credited && counts($0) }
   }
 
   /// Returns the last completion, by version, as a link; nil if there is none.
@@ -215,36 +320,6 @@ struct ChoreLog {
       return first.map { head.version <= $0 } ?? true
     }
     return Link(head: head, members: members)
-  }
-
-  /// Whether any row belongs to a chain, or any row does not.
-  func hasRows(ofChain isChain: Bool) throws -> Bool {
-    // Rows of a chain have no key and sort first.
-    let row = try rows(
-      RowRange(
-        ["chore", "key", "event"], prefix: [.id(chore)], isDescending: !isChain, limit: 1)
-    ).first
-    return row.map { ($0.key == nil) == isChain } ?? false
-  }
-
-  /// Whether a row of one kind may be the same work as one of the other kind in a time range.
-  func hasRows(ofChain isChain: Bool, near first: HybridTime, _ last: HybridTime) throws -> Bool {
-    let span = ChoreFold.mixingMilliseconds
-    let begin = first.milliseconds - min(first.milliseconds, span)
-    let end = last.milliseconds + span
-    var place: [Value] = [LedgerRow.column(of: HybridTime(milliseconds: begin))]
-    while true {
-      let page = try rows(
-        RowRange(
-          ["chore", "time", "event"], prefix: [.id(chore)], from: place,
-          isExclusive: place.count > 1, limit: ChoreLog.stepRows))
-      for row in page {
-        if row.version.time.milliseconds > end { return false }
-        if (row.key == nil) == isChain { return true }
-      }
-      guard let last = page.last, page.count == ChoreLog.stepRows else { return false }
-      place = [LedgerRow.column(of: last.version.time), .id(last.event)]
-    }
   }
 }
 

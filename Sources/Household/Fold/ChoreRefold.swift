@@ -2,235 +2,213 @@ import HearthCRDT
 import HearthSync
 
 /// Refolds parts of a chore and writes the rows that differ.
+///
+/// A part is what the affected completions can change: the other completions of their occurrences,
+/// or in a chain those from the last link before them to the first one after them that is a link as
+/// before. What comes after that is as it was. A completion without an effect, before and after,
+/// changes nothing but its own row. So one more completion costs the same however many there are.
 struct ChoreRefold {
   let fold: ChoreFold
   let source: any ProjectionSource
   let writer: any ProjectionWriter
 
-  private var chore: RecordID { fold.facts.chore }
+  /// Completions that are folded together, in order, with their rows and outcomes.
+  private struct Part {
+    var items: [FoldItem] = []
+    var outcomes: [RecordID: Outcome] = [:]
+    /// The rows that the completions had.
+    var rows: [RecordID: LedgerRow] = [:]
+    /// Those that are booked even if their rows stay as they are; nil for all.
+    var booked: Set<RecordID>?
+  }
+
+  /// How often a part is made larger for the keys of its completions before the whole is taken.
+  private static let maximumWidenings = 4
+
+  private var log: ChoreLog { ChoreLog(source: source, chore: fold.facts.chore) }
 
   func run(_ touched: TouchedChores.Parts) throws {
-    var parts = touched
-    if try isMixed(parts) { parts.isWhole = true }
-    let old = try rows(of: parts)
-    var completions = parts.completions
-    for event in old.keys.sorted() where completions[event] == nil {
-      completions[event] = try source.completion(event, merges: fold.facts.merges)
-    }
-    if parts.isWhole {
-      let type = HouseholdSchema.completion
-      let ids = try source.ids(of: type, where: CompletionField.chore, is: .id(chore))
-      for id in ids where completions[id] == nil {
-        completions[id] = try source.completion(id, merges: fold.facts.merges)
+    guard !touched.isWhole else { return try refoldWhole() }
+    var completions = touched.completions
+    for key in touched.keys.sorted() {
+      for row in try log.rows(of: key, LedgerRow.Effect.allCases)
+      where completions[row.event] == nil {
+        completions[row.event] = try source.completion(row.event, merges: fold.facts.merges)
       }
     }
-    let items = try completions.values.sorted { ($0.version, $0.id) < ($1.version, $1.id) }
-      .map(fold.item)
-    let outcomes = try fold.outcomes(of: items)
-    for item in items {
-      let completion = item.completion
-      let row = LedgerRow(
-        completion, outcomes[completion.id] ?? Outcome(kind: .invalid, points: 0))
-      try replace(old[row.event], by: row)
+    guard !completions.isEmpty else { return }
+    let items = try fold.items(completions.values, isWhole: false)
+    var rows: [RecordID: LedgerRow] = [:]
+    for event in items.map(\.completion.id) {
+      rows[event] = try source.rows(of: HouseholdProjection.ledger, where: [.id(event)]).first
+        .flatMap(LedgerRow.init)
+    }
+    guard try !isJudgedByOthers(items, rows, isJudgedAnew: touched.isJudgedAnew),
+      var part = try self.part(of: items, rows, isJudgedAnew: touched.isJudgedAnew)
+    else { return try refoldWhole() }
+    for item in items where !item.counts {
+      Probe.completionUndone.hit(if: !item.retractions.isEmpty)
+      part.outcomes[item.completion.id] = Outcome(
+        kind: item.retractions.isEmpty ? .invalid : .undone, points: 0)
+      part.items.append(item)
+    }
+    part.rows.merge(rows) { _, row in row }
+    part.booked = touched.isJudgedAnew ? nil : Set(completions.keys)
+    try write(part)
+  }
+
+  /// Whether completions that are not affected may be judged otherwise than before (R7).
+  ///
+  /// A link is judged by what its author had seen. So a new completion or retraction changes no
+  /// verdict of others, but one that counts otherwise than its authors could know does.
+  private func isJudgedByOthers(
+    _ items: [FoldItem], _ rows: [RecordID: LedgerRow], isJudgedAnew: Bool
+  ) throws -> Bool {
+    if isJudgedAnew {
+      return try items.contains { $0.completion.key == nil }
+        || log.hasLinks([.counts, .takenBack])
+    }
+    return items.contains { item in
+      guard item.completion.key == nil, let row = rows[item.completion.id] else { return false }
+      return (row.effect == .nothing) == item.isValid || (row.effect == .takenBack && item.counts)
+    }
+  }
+
+  private func refoldWhole() throws {
+    let chore = fold.facts.chore
+    var part = Part()
+    for row in try log.all() { part.rows[row.event] = row }
+    let ids = try source.ids(
+      of: HouseholdSchema.completion, where: CompletionField.chore, is: .id(chore))
+    part.items = try fold.items(
+      ids.compactMap { try source.completion($0, merges: fold.facts.merges) }, isWhole: true)
+    part.outcomes = try fold.outcomes(of: part.items)
+    try write(part)
+  }
+
+  // MARK: - Parts
+
+  /// Returns what completions can change, with those of them that count; nil if it may be
+  /// everything.
+  private func part(
+    of items: [FoldItem], _ rows: [RecordID: LedgerRow], isJudgedAnew: Bool
+  ) throws -> Part? {
+    let moved =
+      isJudgedAnew
+      ? items : items.filter { $0.counts || rows[$0.completion.id]?.effect == .counts }
+    guard let first = moved.first, let last = moved.last else { return Part() }
+    let events = Set(items.map(\.completion.id))
+    let hasLinks = try moved.contains { $0.completion.key == nil } || log.hasLinks([.counts])
+    guard hasLinks else {
+      return try occurrences(of: moved, besides: events, isJudgedAnew: isJudgedAnew)
+    }
+    var (low, high) = (first.completion.order, last.completion.order)
+    for _ in 0..<ChoreRefold.maximumWidenings {
+      let part = try stretch(from: low, through: high, moved, rows, besides: events)
+      let outside = try rowsOutside(part, moved, besides: events)
+      guard let first = outside.first, let last = outside.last else { return part }
+      (low, high) = (min(low, first), max(high, last))
+    }
+    return nil
+  }
+
+  /// The occurrences of completions, none of which is of a chain.
+  ///
+  /// - Parameter events: the completions whose rows do not count.
+  private func occurrences(
+    of moved: [FoldItem], besides events: Set<RecordID>, isJudgedAnew: Bool
+  ) throws -> Part {
+    var part = Part()
+    let effects: [LedgerRow.Effect] = isJudgedAnew ? [.takenBack, .counts] : [.counts]
+    for key in Set(moved.compactMap(\.completion.key)).sorted() {
+      for row in try log.rows(of: key, effects) where !events.contains(row.event) {
+        guard let item = try fold.item(row) else { continue }
+        part.items.append(item)
+        part.rows[row.event] = row
+      }
+    }
+    part.items += moved.filter(\.counts)
+    part.items.sort { $0.completion.order < $1.completion.order }
+    part.outcomes = try fold.outcomes(of: part.items)
+    return part
+  }
+
+  /// The completions from the last link before a place to the first one after another place that
+  /// is a link as before; to the last one if other links than before were found by then.
+  private func stretch(
+    from low: FoldOrder, through high: FoldOrder, _ moved: [FoldItem],
+    _ rows: [RecordID: LedgerRow], besides events: Set<RecordID>
+  ) throws -> Part {
+    var part = Part()
+    var groups = OccurrenceGroups()
+    let start = try log.opening(before: low)?.order
+    var waiting = moved.filter(\.counts)[...]
+    var areLinksMoved = moved.contains {
+      !$0.counts && $0.completion.key == nil && rows[$0.completion.id]?.kind == .credited
+    }
+    func add(_ item: FoldItem, was: LedgerRow?, through settled: FoldOrder?) throws -> Bool {
+      let work = item.completion
+      let opens = try groups.add(work) { try fold.isSurplus(work, beside: $0, before: start) }
+      let opened = was?.kind == .credited
+      if opens, opened, !areLinksMoved, let settled, settled < work.order {
+        groups.removeLast()
+        return false
+      }
+      if work.key == nil, opens != opened { areLinksMoved = true }
+      part.items.append(item)
+      return true
+    }
+    func addWaiting(before place: FoldOrder?) throws {
+      while let next = waiting.first, place.map({ next.completion.order < $0 }) ?? true {
+        waiting.removeFirst()
+        _ = try add(next, was: rows[next.completion.id], through: nil)
+      }
+    }
+    try log.forEachOnward(from: start) { row in
+      guard !events.contains(row.event), let item = try fold.item(row) else { return true }
+      try addWaiting(before: row.order)
+      guard try add(item, was: row, through: high) else { return false }
+      part.rows[row.event] = row
+      return true
+    }
+    try addWaiting(before: nil)
+    part.outcomes = try fold.payments(groups)
+    return part
+  }
+
+  /// The places of the rows that count for occurrences of a part and are not in it, in order.
+  private func rowsOutside(
+    _ part: Part, _ moved: [FoldItem], besides events: Set<RecordID>
+  ) throws -> [FoldOrder] {
+    let keys = Set((part.items + moved).compactMap(\.completion.key))
+    return try keys.sorted().flatMap { try log.rows(of: $0) }
+      .filter { part.rows[$0.event] == nil && !events.contains($0.event) }
+      .map(\.order).sorted()
+  }
+
+  // MARK: - Writing
+
+  private func write(_ part: Part) throws {
+    var booked: [FoldItem] = []
+    for item in part.items {
+      let event = item.completion.id
+      let outcome = part.outcomes[event] ?? Outcome(kind: .invalid, points: 0)
+      let isChanged = try replace(part.rows[event], by: LedgerRow(item, outcome))
+      if isChanged || part.booked?.contains(event) ?? true { booked.append(item) }
     }
     try LateBookings(
-      fold: fold, source: source, writer: writer, items: items, outcomes: outcomes,
-      isMixed: items.contains { $0.completion.key == nil }
-        && items.contains { $0.completion.key != nil }
+      fold: fold, source: source, writer: writer, items: booked, outcomes: part.outcomes
     ).write()
   }
 
-  /// The ledger's rows of the parts; for a chain, the rows from the head before the first affected
-  /// one.
-  private func rows(of parts: TouchedChores.Parts) throws -> [RecordID: LedgerRow] {
-    let log = ChoreLog(source: source, chore: chore)
-    var rows: [RecordID: LedgerRow] = [:]
-    if parts.isWhole {
-      for row in try log.all() { rows[row.event] = row }
-      return rows
-    }
-    for key in parts.keys.sorted() {
-      for row in try log.rows(of: key) { rows[row.event] = row }
-    }
-    if let first = parts.chainFrom {
-      for row in try links(from: first, log) { rows[row.event] = row }
-    }
-    return rows
-  }
-
-  /// The rows of a chain from the head before a version on.
-  private func links(from first: Version, _ log: ChoreLog) throws -> [LedgerRow] {
-    var links: [LedgerRow] = []
-    try log.forEachFromLast { row in
-      guard row.key == nil else { return true }
-      links.append(row)
-      return !(row.kind == .credited && row.version < first)
-    }
-    let head = links.filter { $0.kind == .credited && $0.version < first }.map(\.version).max()
-    return links.filter { row in head.map { $0 <= row.version } ?? true }
-  }
-
-  /// Whether completions of a chain and of named occurrences may be the same work.
-  ///
-  /// They may if they lie near enough to each other and to the affected ones.
-  private func isMixed(_ parts: TouchedChores.Parts) throws -> Bool {
-    let isChain = parts.chainFrom != nil
-    if isChain, parts.completions.values.contains(where: { $0.key != nil }) { return true }
-    guard !parts.isWhole else { return false }
-    let log = ChoreLog(source: source, chore: chore)
-    guard try log.hasRows(ofChain: !isChain) else { return false }
-    var versions = parts.completions.values.map(\.version)
-    for key in parts.keys.sorted() { versions += try log.rows(of: key).map(\.version) }
-    if let first = parts.chainFrom { versions += try links(from: first, log).map(\.version) }
-    guard let first = versions.min(), let last = versions.max() else { return false }
-    return try log.hasRows(ofChain: !isChain, near: first.time, last.time)
-  }
-
-  private func replace(_ old: LedgerRow?, by new: LedgerRow) throws {
-    guard old != new, old == nil || !Mutant.staleLedger.isActive else { return }
+  /// Writes a row if it differs; returns whether it does.
+  private func replace(_ old: LedgerRow?, by new: LedgerRow) throws -> Bool {
+    guard old != new else { return false }
+    guard old == nil || !Mutant.staleLedger.isActive else { return true }
     Probe.ledgerRowChanged.hit(if: old != nil)
     if !Mutant.pointsAddUp.isActive { try old?.count(-1, to: writer) }
     try writer.put(new.values, in: HouseholdProjection.ledger)
     try new.count(1, to: writer)
-  }
-}
-
-/// Books late work of closed periods in the next open one (R10).
-///
-/// A closed period contains what its close's author knew, folded by the rules of that time. The
-/// next period gets the difference to what *its* close's author also knew, and so on; the first
-/// open one gets the rest. So the sums of all periods equal the total, however late work arrives.
-private struct LateBookings {
-  let fold: ChoreFold
-  let source: any ProjectionSource
-  let writer: any ProjectionWriter
-  let items: [FoldItem]
-  let outcomes: [RecordID: Outcome]
-  /// Whether the items are all completions of the chore, some of a chain and some not.
-  let isMixed: Bool
-
-  func write() throws {
-    let keyed = Dictionary(grouping: items.filter { $0.completion.key != nil }) {
-      $0.completion.key
-    }
-    var byKey: [OccurrenceKey: Peers] = [:]
-    var chain: Peers?
-    for item in items {
-      let event = item.completion.id
-      let old = try source.rows(
-        of: HouseholdProjection.late, in: RowRange(["event"], prefix: [.id(event)]))
-      for row in old {
-        try writer.remove(from: HouseholdProjection.late, where: Array(row.prefix(4)))
-      }
-      for kind in PeriodKind.allCases {
-        guard try fold.closed.close(kind, on: Int(item.completion.day.dayNumber)) != nil else {
-          continue
-        }
-        let peers: Peers
-        if !isMixed, let key = item.completion.key {
-          peers = byKey[key] ?? Peers(fold: fold, items: keyed[key] ?? [], heads: [])
-          byKey[key] = peers
-        } else {
-          peers = try chain ?? wholeChain()
-          chain = peers
-        }
-        try book(item.completion, kind, peers)
-      }
-    }
-  }
-
-  private func book(_ completion: Completion, _ kind: PeriodKind, _ peers: Peers) throws {
-    let total = outcomes[completion.id]?.points ?? 0
-    let own = Int(completion.day.dayNumber)
-    var day = own
-    var seen = Frontier()
-    var booked = 0
-    func put(_ amount: Int) throws {
-      guard amount != 0 else { return }
-      Probe.bookedLate.hit()
-      try writer.put(
-        [
-          .text(kind.rawValue), .id(completion.person), .int(Int64(day)), .id(completion.id),
-          .int(Int64(amount)),
-        ], in: HouseholdProjection.late)
-    }
-    while let close = try fold.closed.close(kind, on: day) {
-      seen = seen.joined(with: close.cause)
-      let isSettled = peers.isSettled(completion, seen: seen)
-      let amount = isSettled ? total : try peers.points(of: completion.id, seen: seen)
-      try put(amount - booked - (day == own ? total : 0))
-      booked = amount
-      if isSettled { return }
-      day = try fold.closed.end(of: close, from: day)
-    }
-    try put(total - booked)
-  }
-
-  /// Reads the whole chain: where both kinds mix, no head shows early that the rest is irrelevant.
-  private func wholeChain() throws -> Peers {
-    if isMixed { return Peers(fold: fold, items: items, heads: []) }
-    let rows = try ChoreLog(source: source, chore: fold.facts.chore).all()
-      .filter { $0.key == nil }
-    let known = Dictionary(uniqueKeysWithValues: items.map { ($0.completion.id, $0) })
-    let all = try rows.compactMap { row -> FoldItem? in
-      if let item = known[row.event] { return item }
-      return try source.completion(row.event, merges: fold.facts.merges).map(fold.item)
-    }
-    .sorted {
-      ($0.completion.version, $0.completion.id) < ($1.completion.version, $1.completion.id)
-    }
-    let heads = rows.filter { $0.kind == .credited }.map(\.version).sorted()
-    return Peers(fold: fold, items: all, heads: heads)
-  }
-}
-
-/// The completions that can affect each other: those of an occurrence, or a whole chain.
-private final class Peers {
-  private let fold: ChoreFold
-  private let items: [FoldItem]
-  /// The versions of the chain's link heads, in order.
-  private let heads: [Version]
-  private var firstUnseen: [Frontier: Int] = [:]
-  private var folded: [Frontier: [RecordID: Outcome]] = [:]
-
-  init(fold: ChoreFold, items: [FoldItem], heads: [Version]) {
-    self.fold = fold
-    self.items = items
-    self.heads = heads
-  }
-
-  /// Whether a frontier covers everything that affects the completion.
-  ///
-  /// The completion then has the same outcome as today. In a chain, everything through the next
-  /// head affects it.
-  func isSettled(_ completion: Completion, seen: Frontier) -> Bool {
-    let first = firstUnseen[seen] ?? findFirstUnseen(seen)
-    guard first < items.count else { return true }
-    guard let next = head(after: completion.version) else { return false }
-    return next < items[first].completion.version
-  }
-
-  private func head(after version: Version) -> Version? {
-    var (low, high) = (0, heads.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if version < heads[middle] { high = middle } else { low = middle + 1 }
-    }
-    return low < heads.count ? heads[low] : nil
-  }
-
-  private func findFirstUnseen(_ seen: Frontier) -> Int {
-    let place =
-      items.firstIndex { item in
-        !seen.covers(item.completion.version.dot) || !item.retractions.allSatisfy(seen.covers)
-      } ?? items.count
-    firstUnseen[seen] = place
-    return place
-  }
-
-  func points(of completion: RecordID, seen: Frontier) throws -> Int {
-    let outcomes = try folded[seen] ?? fold.outcomes(of: items, seen: seen)
-    folded[seen] = outcomes
-    return outcomes[completion]?.points ?? 0
+    return true
   }
 }

@@ -73,7 +73,9 @@ struct ChoreSchedule {
   // MARK: - One-off chores
 
   private func once() throws -> [Opening] {
-    guard try log.lastDay(of: .once) == nil, !isSkipped(.once) else {
+    // Under a rule that this version cannot read it may be done once a day.
+    let key = facts.ruleText == nil ? OccurrenceKey.once : .wholeDay(today)
+    guard try log.lastDay(of: key) == nil, !isSkipped(.once) else {
       Probe.onceClosed.hit()
       return []
     }

@@ -14,7 +14,8 @@ package enum CompletionFault: String, CaseIterable, Sendable {
   case unknownChore = "unknown-chore"
   /// The chore had no such occurrence that its author had seen (R6).
   case noSuchOccurrence = "no-such-occurrence"
-  /// An earlier occurrence was not due by the day of the work either (R6).
+  /// An earlier occurrence was not due by the day of the work either (R6), or its author had seen
+  /// two links of the chain within one interval of it (R7).
   case tooEarly = "too-early"
   /// A later occurrence had replaced it by the day of the work (R8).
   case superseded
@@ -51,14 +52,16 @@ enum OccurrenceTime {
 
 extension ChoreFold {
   /// Returns the completion's own fault; nil if it has none.
-  func fault(of completion: Completion) throws -> CompletionFault? {
+  ///
+  /// - Parameter past: what its author had seen of the chain, judged.
+  func fault(of completion: Completion, after past: ChainPast) throws -> CompletionFault? {
     Probe.doneWhileArchived.hit(if: facts.isArchived)
     if Mutant.archiveWins.isActive, facts.isArchived { return .archived }
     let cause = completion.cause
     if facts.isArchived(asOf: cause) { return .archived }
     guard ChoreFold.hasValidTime(completion) else { return .impossibleTime }
     guard facts.wasThere(asOf: cause) else { return .unknownChore }
-    if let fault = try occurrenceFault(of: completion) { return fault }
+    if let fault = try occurrenceFault(of: completion, after: past) { return fault }
     let terms = try closed.terms(on: Int(completion.day.dayNumber))
     guard terms.strictAssignee else { return nil }
     Probe.strictAssignee.hit()
@@ -67,23 +70,53 @@ extension ChoreFold {
     return isOne ? nil : .notAssigned
   }
 
-  private func occurrenceFault(of completion: Completion) throws -> CompletionFault? {
-    let cause = completion.cause
-    guard let text = facts.ruleText(asOf: cause) else {
-      return completion.key == .once ? nil : .noSuchOccurrence
+  /// Returns the fault of a completion of the ledger, by the other rows of the ledger.
+  func fault(of row: LedgerRow) throws -> CompletionFault? {
+    guard let completion = try item(row)?.completion else { return nil }
+    return try fault(of: completion, after: ChainPast(of: self))
+  }
+
+  private func occurrenceFault(
+    of completion: Completion, after past: ChainPast
+  ) throws -> CompletionFault? {
+    let rule: RecurrenceRule
+    switch self.rule(asOf: completion.cause) {
+    case .once: return completion.key == .once ? nil : .noSuchOccurrence
+    // Each counts for its day.
+    case .unreadable: return nil
+    case .known(let known): rule = known
     }
-    // A rule of a newer version may have any occurrence.
-    guard let rule = try? RecurrenceRule(text: text) else { return nil }
-    guard rule.mode == .calendar else { return completion.key == nil ? nil : .noSuchOccurrence }
+    guard rule.mode == .calendar else {
+      return try completion.key == nil ? past.fault(of: completion, by: rule) : .noSuchOccurrence
+    }
     guard let key = completion.key, let occurrence = key.occurrence, rule.isOccurrence(occurrence)
     else { return .noSuchOccurrence }
-    let move = facts.override(of: key)?.due(seen: cause)
+    let move = facts.override(of: key)?.due(seen: completion.cause)
     if OccurrenceTime.isTooEarly(occurrence, movedTo: move, by: rule, on: completion.day) {
       return .tooEarly
     }
     guard OccurrenceTime.isOver(occurrence, by: rule, on: completion.day),
-      try closed.missedPolicy(seen: cause) != .stack
+      try closed.missedPolicy(seen: completion.cause) != .stack
     else { return nil }
     return .superseded
+  }
+
+  /// Refuses work on a chain that no replica would count.
+  ///
+  /// - Throws: `tooEarly`, `noSuchOccurrence`.
+  func refuseLink(on day: CivilDate, by rule: RecurrenceRule) throws {
+    guard let obstacle = try ChainPast(of: self).obstacle(on: day, seenBy: nil, by: rule) else {
+      return
+    }
+    guard obstacle.fault == .tooEarly else {
+      throw HouseholdError(
+        .noSuchOccurrence,
+        "\(quoted(facts.title)) has no occurrence any more; change its rule first")
+    }
+    let next = obstacle.nextDay.map { "; enter it from \($0) on" } ?? ""
+    throw HouseholdError(
+      .tooEarly,
+      "\(quoted(facts.title)) was done as often as its rule allows before its next day, so once "
+        + "more on \(day) is too early" + next)
   }
 }

@@ -3,15 +3,15 @@ import HearthSync
 
 /// The ledger of points, its daily sums, the due rows of chores, and the history of challenges.
 ///
-/// A changed record refolds the occurrences it belongs to, or the end of its chain, and only rows
-/// that differ are written. A changed payment setting refolds everything. So does a merge of two
-/// people, because rows contain merged people.
+/// A changed record refolds the occurrences it belongs to, or the links of the chain that it can
+/// affect, and only rows that differ are written. A changed payment setting refolds everything. So
+/// does a merge of two people, because rows contain merged people.
 package struct HouseholdProjection: Projection {
   /// Every completion and its points.
   static let ledger = "ledger"
   /// The points per person and day.
   static let points = "points"
-  /// The number of completions per chore, which numbers the links of a chain.
+  /// The number of completions per chore, which numbers the links of a chain, and of its links.
   static let chains = "chains"
   /// The close that applies to each day.
   static let closed = "closed"
@@ -21,7 +21,7 @@ package struct HouseholdProjection: Projection {
   static let chores = "chores"
 
   package let name = "household"
-  package let version = 7
+  package let version = 8
   package let tables = [
     ProjectionTable(
       HouseholdProjection.ledger,
@@ -31,10 +31,11 @@ package struct HouseholdProjection: Projection {
         .init("points", .int), .init("status", .text), .init("key", .int),
         .init("title", .text), .init("recorded_by", .bytes), .init("device", .bytes),
         .init("incarnation", .int), .init("sequence", .int), .init("time", .int),
+        .init("effect", .int),
       ],
       indexes: [
-        ["day", "time"], ["chore", "key"], ["chore", "time"], ["person", "time"],
-        ["recorded_by", "time"],
+        ["day", "time"], ["chore", "effect", "key", "time"], ["chore", "effect", "time"],
+        ["person", "time"], ["recorded_by", "time"],
       ]),
     ProjectionTable(
       HouseholdProjection.points,
@@ -42,7 +43,7 @@ package struct HouseholdProjection: Projection {
       columns: [.init("points", .int), .init("completions", .int), .init("credited", .int)]),
     ProjectionTable(
       HouseholdProjection.chains,
-      key: [.init("chore", .bytes)], columns: [.init("done", .int)]),
+      key: [.init("chore", .bytes)], columns: [.init("done", .int), .init("links", .int)]),
     ProjectionTable(
       HouseholdProjection.closed,
       key: [.init("period", .text), .init("day", .int)], columns: [.init("close", .bytes)]),
@@ -76,6 +77,22 @@ package struct HouseholdProjection: Projection {
   package func update(
     _ keys: [RecordKey], from source: any ProjectionSource, to writer: any ProjectionWriter
   ) throws {
+    try update(keys, isJudgedAnew: false, from: source, to: writer)
+  }
+
+  package func judgeAnew(
+    from source: any ProjectionSource, to writer: any ProjectionWriter
+  ) throws {
+    let keys = try typesJudgedByAuthor.flatMap { type in
+      try source.ids(of: type).map { RecordKey(type: type, id: $0) }
+    }
+    if !keys.isEmpty { try update(keys, isJudgedAnew: true, from: source, to: writer) }
+  }
+
+  private func update(
+    _ keys: [RecordKey], isJudgedAnew: Bool, from source: any ProjectionSource,
+    to writer: any ProjectionWriter
+  ) throws {
     let ofChallenges = keys.filter { ChallengeRows.types.contains($0.type) }
     try ChallengeRows(source: source).update(ofChallenges, to: writer)
     guard ofChallenges.count < keys.count else { return }
@@ -86,7 +103,7 @@ package struct HouseholdProjection: Projection {
     if keys.contains(where: { $0.type == HouseholdSchema.close }) {
       try touched.touch(days: try closed.refresh(writer))
     }
-    for key in keys { try touched.touch(key) }
+    for key in keys { try touched.touch(key, isJudgedAnew: isJudgedAnew) }
     for (chore, parts) in touched.sorted() {
       guard let facts = try ChoreFacts(chore, from: source, merges: merges) else { continue }
       let fold = ChoreFold(facts: facts, closed: closed, source: source)
@@ -103,12 +120,14 @@ struct TouchedChores {
   struct Parts {
     /// Whether the whole chore is affected.
     var isWhole = false
-    /// The affected occurrences.
+    /// The occurrences of which all completions are judged again.
     var keys: Set<OccurrenceKey> = []
-    /// The version from which the chain is affected.
-    var chainFrom: Version?
-    /// Completions that the ledger may not contain yet.
+    /// The affected completions; the ledger may not have them yet.
     var completions: [RecordID: Completion] = [:]
+    /// Whether a close or the members' roles decide otherwise about them than before.
+    ///
+    /// What was taken back before such a change may count now, and the other way round.
+    var isJudgedAnew = false
   }
 
   private let source: any ProjectionSource
@@ -126,14 +145,14 @@ struct TouchedChores {
     chores.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  mutating func touch(_ key: RecordKey) throws {
+  mutating func touch(_ key: RecordKey, isJudgedAnew: Bool) throws {
     switch key.type {
     case HouseholdSchema.completion: try touch(completion: key.id)
     case HouseholdSchema.retraction:
       guard let event = try source.event(key)?[RetractionField.event].identifier,
         !Mutant.undoByArrival.isActive
       else { return }
-      try touch(completion: event)
+      try touch(completion: event, isJudgedAnew: isJudgedAnew)
       try touch(skip: event)
     case HouseholdSchema.skip: try touch(skip: key.id)
     case HouseholdSchema.chore: try touch(chore: key.id)
@@ -157,11 +176,11 @@ struct TouchedChores {
     for day in days {
       let range = RowRange(["day", "time", "event"], prefix: [.int(Int64(day))])
       for row in try source.rows(of: HouseholdProjection.ledger, in: range) {
-        if let event = row[0].identifier { try touch(completion: event) }
+        if let event = row[0].identifier { try touch(completion: event, isJudgedAnew: true) }
       }
     }
     for row in try source.rows(of: HouseholdProjection.late, where: []) {
-      if let event = row[3].identifier { try touch(completion: event) }
+      if let event = row[3].identifier { try touch(completion: event, isJudgedAnew: true) }
     }
   }
 
@@ -190,15 +209,11 @@ struct TouchedChores {
     chores[chore] = chores[chore] ?? Parts()
   }
 
-  private mutating func touch(completion id: RecordID) throws {
+  private mutating func touch(completion id: RecordID, isJudgedAnew: Bool = false) throws {
     guard let completion = try source.completion(id, merges: merges) else { return }
     var parts = chores[completion.chore] ?? Parts()
     parts.completions[id] = completion
-    if let key = completion.key {
-      parts.keys.insert(key)
-    } else {
-      parts.chainFrom = min(parts.chainFrom ?? completion.version, completion.version)
-    }
+    if isJudgedAnew { parts.isJudgedAnew = true }
     chores[completion.chore] = parts
   }
 
@@ -207,8 +222,7 @@ struct TouchedChores {
   /// Its own values affect earlier work only where strict assignment is on, or where somebody did a
   /// chore that did not exist yet.
   private mutating func touch(chore: RecordID) throws {
-    let range = RowRange(["chore", "time", "event"], prefix: [.id(chore)], limit: 1)
-    let hasRows = try source.count(of: HouseholdProjection.ledger, in: range) > 0
+    let hasRows = try !ChoreLog(source: source, chore: chore).isEmpty()
     var parts = chores[chore] ?? Parts()
     if settings.strictAssignee || !hasRows { parts.isWhole = true }
     chores[chore] = parts

@@ -3,6 +3,17 @@ import HearthSync
 
 /// One row of the ledger.
 struct LedgerRow: Equatable {
+  /// What a row changes for other rows; the ledger finds rows by it, so that those without an
+  /// effect cost nothing, however many there are.
+  enum Effect: Int64, CaseIterable {
+    /// It breaks a rule.
+    case nothing = 0
+    /// It was taken back, and breaks no rule.
+    case takenBack = 1
+    /// It counts for its occurrence, paid or not.
+    case counts = 2
+  }
+
   let event: RecordID
   let chore: RecordID
   let person: PersonID
@@ -13,8 +24,10 @@ struct LedgerRow: Equatable {
   let title: String
   let recordedBy: PersonID
   let version: Version
+  let effect: Effect
 
-  init(_ completion: Completion, _ outcome: Outcome) {
+  init(_ item: FoldItem, _ outcome: Outcome) {
+    let completion = item.completion
     event = completion.id
     chore = completion.chore
     person = completion.person
@@ -25,7 +38,11 @@ struct LedgerRow: Equatable {
     title = completion.title
     recordedBy = completion.recordedBy
     version = completion.version
+    effect =
+      if item.isValid { item.retractions.isEmpty ? .counts : .takenBack } else { .nothing }
   }
+
+  var order: FoldOrder { FoldOrder(version: version, event: event) }
 
   /// The same row with another outcome.
   init(_ row: LedgerRow, _ outcome: Outcome) {
@@ -39,15 +56,17 @@ struct LedgerRow: Equatable {
     title = row.title
     recordedBy = row.recordedBy
     version = row.version
+    effect = row.effect
   }
 
   /// Reads a row; nil if this projection did not write it.
   init?(_ row: [Value]) {
-    guard row.count == 13, let event = row[0].identifier, let chore = row[1].identifier,
+    guard row.count == 14, let event = row[0].identifier, let chore = row[1].identifier,
       let person = row[2].identifier, let day = row[3].date, let points = row[4].int,
       let kind = row[5].text.flatMap(LedgerKind.init(rawValue:)), let title = row[7].text,
       let recordedBy = row[8].identifier, let device = row[9].identifier,
-      let incarnation = row[10].int, let sequence = row[11].int, let time = row[12].int
+      let incarnation = row[10].int, let sequence = row[11].int, let time = row[12].int,
+      let effect = row[13].int.flatMap(Effect.init(rawValue:))
     else { return nil }
     self.chore = chore
     self.event = event
@@ -56,6 +75,7 @@ struct LedgerRow: Equatable {
     self.points = Int(points)
     self.kind = kind
     key = row[6].int.map(OccurrenceKey.init(rawValue:))
+    self.effect = effect
     self.title = title
     self.recordedBy = recordedBy
     let author = Author(device: device, incarnation: UInt64(bitPattern: incarnation))
@@ -70,6 +90,7 @@ struct LedgerRow: Equatable {
       key.map { .int($0.rawValue) } ?? .null, .text(title), .id(recordedBy),
       .id(version.dot.author.device), .int(Int64(bitPattern: version.dot.author.incarnation)),
       .int(Int64(bitPattern: version.dot.sequence)), LedgerRow.column(of: version.time),
+      .int(effect.rawValue),
     ]
   }
 
@@ -89,7 +110,8 @@ struct LedgerRow: Equatable {
   func count(_ sign: Int64, to writer: any ProjectionWriter) throws {
     let isCredited = kind == .credited
     if isCredited {
-      try writer.add([sign], toRow: [.id(chore)], in: HouseholdProjection.chains)
+      try writer.add(
+        [sign, key == nil ? sign : 0], toRow: [.id(chore)], in: HouseholdProjection.chains)
     }
     guard points != 0 || isCredited else { return }
     try writer.add(

@@ -80,12 +80,8 @@ final class LedgerView {
       guard let facts = try ChoreFacts(chore, from: source, merges: merges) else { continue }
       let fold = ChoreFold(facts: facts, closed: closed, source: source)
       let present = try peers(of: rows, ChoreLog(source: source, chore: chore))
-      let items = try present.compactMap {
-        try source.completion($0.event, merges: merges).map(fold.item)
-      }
-      .sorted {
-        ($0.completion.version, $0.completion.id) < ($1.completion.version, $1.completion.id)
-      }
+      let items = try present.compactMap { try fold.item($0) }
+        .sorted { $0.completion.order < $1.completion.order }
       let outcomes = try fold.outcomes(of: items)
       for row in present {
         guard let outcome = outcomes[row.event],
@@ -99,10 +95,10 @@ final class LedgerView {
 
   /// Returns the counting rows that may share an occurrence with future ones.
   private func peers(of ahead: [LedgerRow], _ log: ChoreLog) throws -> [LedgerRow] {
-    let isChain = try ahead.contains { $0.key == nil } || log.hasRows(ofChain: true)
+    let isChain = try ahead.contains { $0.key == nil } || log.hasLinks([.counts])
     let rows =
       isChain
-      ? try log.all()
+      ? try log.all([.counts])
       : try Set(ahead.compactMap(\.key)).sorted().flatMap { try log.rows(of: $0) }
     return rows.filter { $0.isValid && $0.day <= lastDay }
   }

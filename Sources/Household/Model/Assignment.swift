@@ -88,6 +88,13 @@ package struct OccurrenceKey: Hashable, Comparable, Sendable, CustomStringConver
   /// The only occurrence of a one-off chore.
   package static let once = OccurrenceKey(rawValue: 0)
 
+  /// A whole day, for work under a rule that this version cannot read.
+  ///
+  /// No occurrence has this key: a slot of a day is less than 24.
+  static func wholeDay(_ day: CivilDate) -> OccurrenceKey {
+    OccurrenceKey(rawValue: Int64(day.dayNumber) * 32 + 31)
+  }
+
   /// A place in a chain that counts from completion: the number done, and the number skipped since.
   ///
   /// No place equals ``once``, so a chore whose rule is changed keeps them apart.

@@ -173,14 +173,36 @@ extension RecurrenceRule {
   /// times the chore was done.
   package func nextDue(afterCompletionDay day: CivilDate) -> CivilDate? {
     guard mode == .afterCompletion else { return next(after: day) }
-    let due: CivilDate? =
-      switch frequency {
-      case .daily: day.adding(days: interval)
-      case .weekly: day.adding(days: 7 * interval)
-      case .monthly: day.adding(months: interval)
-      case .yearly: day.adding(months: 12 * interval)
-      }
+    let due = oneInterval(after: day)
     if case .until(let last) = end, let due, due > last { return nil }
     return due
+  }
+
+  /// The day one interval after another one, whatever the end of the rule.
+  ///
+  /// Months and years keep the day of the month or fall back to the month's last day. It is nil
+  /// beyond the calendar.
+  func oneInterval(after day: CivilDate) -> CivilDate? { adding(1, to: day) }
+
+  /// The day one interval before another one; nil beyond the calendar.
+  func oneInterval(before day: CivilDate) -> CivilDate? { adding(-1, to: day) }
+
+  /// Whether less than one interval lies between two days.
+  func isWithinInterval(_ one: CivilDate, _ other: CivilDate) -> Bool {
+    oneInterval(after: min(one, other)).map { max(one, other) < $0 } ?? true
+  }
+
+  /// Days that include all those within an interval of another one.
+  func window(around day: CivilDate) -> ClosedRange<CivilDate> {
+    (oneInterval(before: day) ?? .first)...(oneInterval(after: day) ?? .last)
+  }
+
+  private func adding(_ count: Int, to day: CivilDate) -> CivilDate? {
+    switch frequency {
+    case .daily: day.adding(days: count * interval)
+    case .weekly: day.adding(days: count * 7 * interval)
+    case .monthly: day.adding(months: count * interval)
+    case .yearly: day.adding(months: count * 12 * interval)
+    }
   }
 }
