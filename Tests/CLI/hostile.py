@@ -449,6 +449,29 @@ def in_advance(home):
                 victim, command, len(foreign), foreign[:1]))
 
 
+@row("H10.chain", "a child says 200 times in a row that what counts from completion is done")
+def links(home):
+    home.join("cleo", "Cleo", "child")
+    home.do("ann", "add", "Plants", "--points", "5", "--every", "3d", "--after-completion")
+    home.sync("ann", "ben", "cleo")
+    suffer(home, [("cleo", "links", "--chore", "Plants")], ["Cleo", "phone-cleo"])
+    for victim in VICTIMS:
+        home.holds(credit(home, victim, "Cleo") == 10,
+                   "%s: Cleo has %d points, not those of the due link and the first ahead" % (
+                       victim, credit(home, victim, "Cleo")))
+    # Once an admin takes them back, others do it, and none of the rest comes up in their place.
+    told = json.loads(home.tries("ann", "export", "--json") or "{}")
+    for one in objects(told):
+        if one.get("kind") == "credited" and one.get("person") == "Cleo":
+            home.tries("ann", "undo", "--event", one["event"])
+    home.tries("ann", "sync", allowed=(0, PARTIAL))
+    home.tries("ben", "sync", allowed=(0, PARTIAL))
+    home.tries("ben", "done", "Plants")
+    home.holds(credit(home, "ben", "Cleo") == 0 and credit(home, "ben", "Ben") >= 5,
+               "taken back, Cleo has %d points and Ben, who did it, %d" % (
+                   credit(home, "ben", "Cleo"), credit(home, "ben", "Ben")))
+
+
 # H11: the rest.
 
 @row("H11.suite", "64 forged files of a suite to come")

@@ -110,6 +110,18 @@ extension HostileMember {
     return [try seal(changes)]
   }
 
+  /// Links of a chain that counts from completion, all of one day, each by one who has seen those
+  /// before it.
+  package mutating func links(
+    of chore: RecordID, on day: CivilDate, number: Int
+  ) throws -> [HostileFile] {
+    var changes: [Change] = []
+    for _ in 0..<number {
+      changes.append(change([completion(of: chore, key: nil, day: Int64(day.dayNumber), by: person, at: 0)]))
+    }
+    return [try seal(changes)]
+  }
+
   /// A setting with any value.
   package mutating func setting(_ name: String, _ value: String) throws -> [HostileFile] {
     let type = HouseholdSchema.setting
@@ -151,13 +163,13 @@ extension HostileMember {
 
   /// Somebody's work as the next change may have it at a place among its operations.
   func completion(
-    of chore: RecordID, key: Int64, day: Int64, by doer: PersonID, at index: Int
+    of chore: RecordID, key: Int64?, day: Int64, by doer: PersonID, at index: Int
   ) -> Operation {
-    event(
+    let named = key.map { [EventField(FieldID(.register, 2), .int($0))] } ?? []
+    return event(
       HouseholdSchema.completion, at: index,
-      [
+      named + [
         EventField(FieldID(.register, 1), .bytes(chore.bytes)),
-        EventField(FieldID(.register, 2), .int(key)),
         EventField(FieldID(.register, 3), .bytes(doer.bytes)),
         EventField(FieldID(.register, 4), .int(day)),
         EventField(FieldID(.register, 5), .int(Int64(nowMilliseconds))),

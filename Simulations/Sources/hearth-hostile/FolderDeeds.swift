@@ -161,6 +161,21 @@ struct FutureDone: FolderDeed {
   }
 }
 
+/// `hearth-hostile links`.
+struct Links: FolderDeed {
+  static let configuration = CommandConfiguration(
+    commandName: "links",
+    abstract: "Say that what counts from completion was done again and again today.")
+  @OptionGroup var options: HomeOptions
+  @Option(help: "The shared folder.") var folder: String
+  @Option(help: "The chore's title; one that counts from completion.") var chore: String
+  @Option(help: "How many.") var number = 200
+
+  func files(by member: inout HostileMember, at home: HostileHome) throws -> [HostileFile] {
+    try member.links(of: home.chore(titled: chore), on: HostileHome.today(), number: number)
+  }
+}
+
 /// `hearth-hostile badzone`.
 struct BadZone: FolderDeed {
   static let configuration = CommandConfiguration(

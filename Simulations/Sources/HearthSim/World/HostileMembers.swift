@@ -124,6 +124,7 @@ extension World {
       return try member.futureDone(
         of: chore, from: today.adding(days: chance.below(3)) ?? today, number: 30,
         by: chance.happens(perMille: 500) ? nil : chance.pick(others))
+    case "links": return try member.links(of: chore, on: today, number: 60)
     default: throw StepFailure("there is no deed \(deed)")
     }
   }
