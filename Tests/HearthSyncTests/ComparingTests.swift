@@ -172,19 +172,19 @@ struct ComparingTests {
     #expect(try differing(1, world).isEmpty)
   }
 
-  @Test("Where there is news all the time, all together say what they hold about once a week")
+  @Test("Where there is news all the time, all together say what they hold each four weeks")
   func pace() throws {
     var world = try world()
-    for number in 1...12 as ClosedRange<UInt64> {
+    for number in 1...26 as ClosedRange<UInt64> {
       try world.family.set(0, 4, Int64(number))
       for member in 0..<3 { try sync(member, &world, at: number * week) }
     }
-    for member in 0..<2 { try sync(member, &world, at: 12 * week) }
-    // Each of the three people in three weeks, whoever else has news.
+    for member in 0..<2 { try sync(member, &world, at: 26 * week) }
+    // Each of the three people in twelve weeks, whoever else has news.
     let counts = (0..<3).map { statements(world, by: $0, as: 0) }
-    #expect(counts == [4, 4, 4])
+    #expect(counts.allSatisfy { (2...3).contains($0) }, "\(counts)")
     // Without news nobody writes anything.
-    for number in 13...14 as ClosedRange<UInt64> {
+    for number in 27...28 as ClosedRange<UInt64> {
       for member in 0..<3 { try sync(member, &world, at: number * week) }
     }
     #expect((0..<3).map { statements(world, by: $0, as: 0) } == counts)
@@ -193,9 +193,9 @@ struct ComparingTests {
 
   /// A device that has said nothing so far says what it holds a day after a moment, and once.
   ///
-  /// Somebody who confirms its joining meanwhile, which is news, then says so too.
+  /// Its joining may be confirmed meanwhile, which is news: then one of the others says so too.
   private func tells(
-    _ member: Int, _ world: inout NewcomerWorld, after later: UInt64, confirmedBy owner: Int? = nil
+    _ member: Int, _ world: inout NewcomerWorld, after later: UInt64, othersAtMost most: Int = 0
   ) throws {
     try sync(member, &world, at: later + day - 1)
     #expect(statements(world, by: member, as: member) == 0)
@@ -207,8 +207,8 @@ struct ComparingTests {
     for other in [0, 2] {
       try sync(other, &world, at: later + 2 * day)
       #expect(notices(other, world).isEmpty)
-      #expect(statements(world, by: other, as: other) == (other == owner ? 1 : 0))
     }
+    #expect([0, 2].reduce(0) { $0 + statements(world, by: $1, as: 2) } <= most)
     #expect(notices(member, world).isEmpty)
   }
 
@@ -224,7 +224,7 @@ struct ComparingTests {
   func afterSnapshot() throws {
     var world = try world()
     let late = try world.family.joinFromSnapshot(of: 0)
-    try tells(late, &world, after: 0, confirmedBy: 0)
+    try tells(late, &world, after: 0, othersAtMost: 1)
   }
 
   @Test("A device that has refused a false claim says within a day what it holds")

@@ -371,12 +371,12 @@ struct PrivateTests {
     try await tablet.join(fourth, folderOverride: nil)
     #expect(try await tablet.title(1) == "own")
     #expect(try await tablet.privateStanding()?.pending == nil)
-    // What the tablet had no use for of that link is of none to others; nor is the link again.
-    await #expect(throws: SyncError(.exists, "")) {
+    // The link was used up, so the tablet has removed the bundle: the link leads nobody anywhere.
+    await #expect(throws: HearthError(.notFound, "")) {
       try await tablet.join(fourth, folderOverride: nil)
     }
     let other = try await Self.node("Mallory", "other", in: family)
-    await #expect(throws: SyncError(.used, "")) {
+    await #expect(throws: HearthError(.notFound, "")) {
       try await other.join(fourth, folderOverride: nil)
     }
   }

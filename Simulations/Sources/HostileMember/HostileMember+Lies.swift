@@ -116,8 +116,9 @@ extension HostileMember {
     of chore: RecordID, on day: CivilDate, number: Int
   ) throws -> [HostileFile] {
     var changes: [Change] = []
+    let date = Int64(day.dayNumber)
     for _ in 0..<number {
-      changes.append(change([completion(of: chore, key: nil, day: Int64(day.dayNumber), by: person, at: 0)]))
+      changes.append(change([completion(of: chore, key: nil, day: date, by: person, at: 0)]))
     }
     return [try seal(changes)]
   }

@@ -22,10 +22,10 @@ extension Engine {
   /// as a statement stays in the members' log for ever.
   package static var statementMilliseconds: UInt64 { 90 * 24 * 60 * 60 * 1_000 }
 
-  /// How often it does so in a group of some people: once in as many weeks, so that all of them
-  /// together make about one statement a week.
+  /// How often it does so in a group of some people: once in four weeks for each of them, so that
+  /// all of them together make about one statement in four weeks.
   private static func statementInterval(people: Int) -> UInt64 {
-    min(statementMilliseconds, comparisonMilliseconds * UInt64(max(1, people)))
+    min(statementMilliseconds, 4 * comparisonMilliseconds * UInt64(max(1, people)))
   }
 
   /// How soon a device looks and says what it holds after something by which devices may have come

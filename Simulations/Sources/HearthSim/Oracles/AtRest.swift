@@ -137,7 +137,8 @@ struct AtRest {
       let files = folder.names.count { world.isHonest($0) && !isUnknown($0, held) }
       // Each device may say now and then what a zone holds; under an earlier key that stays, too.
       let spans =
-        (world.now - world.plan.startMilliseconds) / Engine<ReplicaStore>.comparisonMilliseconds
+        (world.now - world.plan.startMilliseconds)
+        / (4 * Engine<ReplicaStore>.comparisonMilliseconds)
       let statements = devices.count * engine.zones.count * (Int(spans) + 1)
       let bound =
         8 + authors * 2 * Engine<ReplicaStore>.compactionThreshold + changes / 64 + keys
