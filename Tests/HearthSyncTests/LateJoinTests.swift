@@ -14,8 +14,9 @@ struct LateJoinTests {
   private static let expiry = now + 1_000
   private static let grace = Engine<MemoryStore>.graceMilliseconds
 
-  /// A household of an owner and an admin, and somebody who joined in time. Only the shelf has
-  /// heard of that.
+  /// A household of an owner and an admin, and somebody who joined in time.
+  ///
+  /// Only the shelf has heard of that.
   private struct Story {
     var family: EngineFamily
     let shelf = MemoryShelf()

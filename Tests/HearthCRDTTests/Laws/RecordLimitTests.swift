@@ -8,7 +8,9 @@ private let cost = FieldID(.history, 2)
 private let tags = FieldID(.set, 4)
 private let others = FieldID(.set, 5)
 
-/// Limits so small that short runs come to them. No author of a run is in a first incarnation.
+/// Limits so small that short runs come to them.
+///
+/// No author of a run is in a first incarnation.
 private let small = RecordLimits(
   first: .init(units: 99, historyValues: 99), later: .init(units: 2, historyValues: 2),
   unitBytes: 4, freeFieldNumber: 255)
