@@ -358,27 +358,6 @@ struct MembershipNegativeTests {
     #expect(taken.applied == 1)
   }
 
-  @Test("Negative 17: so is one in the members' log, also where it comes together with the removal")
-  func overEpochWithRemoval() throws {
-    var family = try EngineFamily(5)
-    let old = try #require(try family.members[1].zone(family.control).currentEpoch)
-    try family.remove(2, by: 0)
-    let removal = try family.published(0, family.control)
-    _ = try family.members[1].receive(removal, in: family.control, nowMilliseconds: now)
-    var forge = try Forge(family.members[1], family.zone, incarnation: 9 << 32)
-    let bytes = try forge.announce(family.members[1], under: old)
-    // Some know the removal, others hear of it in the same batch, in whatever order.
-    _ = try family.members[0].receive([bytes], in: family.control, nowMilliseconds: now)
-    for (member, blobs) in [(3, removal + [bytes]), (4, [bytes] + removal)] {
-      let report = try family.members[member].receive(
-        blobs, in: family.control, nowMilliseconds: now)
-      #expect(report.refused.first?.reason.contains("had seen the removal") == true)
-    }
-    for member in [0, 3, 4] {
-      #expect(try family.members[member].zone(family.control).head(of: forge.author).sequence == 0)
-    }
-  }
-
   @Test("Negative 19: a proof of an invitation serves for no other keys and no other group")
   func replayedProof() throws {
     var family = try EngineFamily(2)

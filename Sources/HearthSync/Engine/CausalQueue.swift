@@ -69,8 +69,6 @@ struct CausalQueue {
   private let evidence: CitedEvidence?
   private let ends: [LogHead]
   private let isOver: ((OpenedSegment, Frontier) -> Bool)?
-  /// The applied changes that may have ended keys; nil if the segments were judged before.
-  private(set) var removals: NewRemovals?
   /// Whether earlier slices of the batch applied changes.
   private let hasApplied: Bool
 
@@ -79,7 +77,6 @@ struct CausalQueue {
   ///   - ends: Where logs must be held back again, during a rebuild.
   ///   - isOver: Whether a segment's epoch was over for its author, who had seen these membership
   ///     operations; nil if the segments were judged before.
-  ///   - removals: The ``removals`` of earlier slices of the same batch.
   ///   - hasApplied: Whether earlier slices of the same batch applied changes.
   ///   - judged: The results of earlier slices of the same batch.
   ///   - evidence: The lookup of cited changes; nil in a control zone, whose citations are judged
@@ -87,13 +84,11 @@ struct CausalQueue {
   init(
     _ segments: [OpenedSegment], causes: CauseCheck, ends: [LogHead] = [],
     judged: JudgedLogs = JudgedLogs(), evidence: CitedEvidence? = nil,
-    isOver: ((OpenedSegment, Frontier) -> Bool)? = nil,
-    removals: NewRemovals? = nil, hasApplied: Bool = false
+    isOver: ((OpenedSegment, Frontier) -> Bool)? = nil, hasApplied: Bool = false
   ) {
     self.causes = causes
     self.ends = ends
     self.isOver = isOver
-    self.removals = removals
     self.hasApplied = hasApplied
     self.judged = judged
     self.evidence = evidence
@@ -172,14 +167,7 @@ struct CausalQueue {
     }
     // The segment contains or follows a false claim. Contradictions of the log were found above.
     guard judged.claims[segment.author] == nil else { return false }
-    let heads = isOver == nil ? nil : controlHeads(at: segment, from: head)
-    if let heads, citesNewRemoval(heads) {
-      queues[place].segments.removeFirst()
-      Probe.epochJudgedAnew.hit()
-      postponed.append(segment)
-      return true
-    }
-    if let isOver, let heads, isOver(segment, heads) {
+    if let isOver, let heads = controlHeads(at: segment, from: head), isOver(segment, heads) {
       // A removal that the author cites may be void by what the author had seen besides.
       if let missing = missingCause(of: segment, after: head, in: zone) {
         lacking[head.author] = missing
@@ -270,14 +258,6 @@ struct CausalQueue {
     return heads
   }
 
-  /// Whether an author had seen a removal that came with this batch.
-  ///
-  /// The given membership cannot tell yet whether that ended the segment's key. Without this, a
-  /// device that gets both at once would apply what a device that knew the removal refuses.
-  private func citesNewRemoval(_ heads: Frontier) -> Bool {
-    !Mutant.judgesKeysTooEarly.isActive && removals?.isCited(at: heads) ?? false
-  }
-
   /// Whether this batch brought membership operations that the given membership lacks.
   private var isMembershipBehind: Bool {
     causes.isControlZone && (hasApplied || !ready.isEmpty)
@@ -341,7 +321,6 @@ struct CausalQueue {
         try hasSeen(change, after: head, past: past, controlSeen: controlSeen, in: zone)
       else { break }
       ready.append(Ready(change: change, past: past, controlSeen: controlSeen))
-      removals?.note(change)
       head.sequence = change.dot.sequence
       head.hash = segment.hash(after: change.dot.sequence)
       head.time = change.time

@@ -210,7 +210,6 @@ extension Engine {
         hasWaiting: !intake.waiting.isEmpty)
       var judged = try judgedLogs(isRebuilding ? [:] : intake.claims, of: zone, isRebuilding)
       intake.sort(in: draft) { readiness.isReady($0, in: draft, judged.claims) }
-      var removals = draft.kind == .control && !isRebuilding ? NewRemovals(after: membership) : nil
       while var slice = try nextSlice(of: &intake, in: draft, readiness, &report) {
         hold(&slice, where: ends)
         introduce(&slice, intake, in: draft, membership)
@@ -218,7 +217,7 @@ extension Engine {
           slice.opened, causes: readiness.causes, ends: ends, judged: judged,
           evidence: try evidence(for: draft),
           isOver: epochJudge(of: draft, unjudged: isRebuilding ? slice.unjudged : nil),
-          removals: removals, hasApplied: report.applied > 0)
+          hasApplied: report.applied > 0)
         try queue.run(on: &draft)
         try checkBase(of: draft.id, against: queue.forks)
         try refuse(
@@ -227,7 +226,6 @@ extension Engine {
         try noteFalseClaims(
           queue.falseClaims, in: draft, nowMilliseconds: nowMilliseconds, &report)
         judged = queue.judged(in: draft)
-        removals = queue.removals
         try settle(queue, slice, in: draft, &intake)
         let hidden = isRebuilding ? [] : try hiddenForks(in: queue.covered, of: draft)
         try noteForks(
