@@ -14,7 +14,7 @@ struct StoredProofsTests {
       let name = "proofs.\(family.group.hex)"
       let people = member.membership(of: family.group).people.count
       #expect(people == 3)
-      let bytes = try #require(try member.store.fact(name))
+      let bytes = try #require(member.store.fact(name))
       let proofs = member.membership(of: family.group).proofs
       #expect(try ProofBook(decoding: bytes).count == proofs.count)
 
