@@ -93,7 +93,8 @@ extension Membership {
       && !resolver.exposures(of: kind).contains { !resolver.isCovered($0, by: epoch.place) }
   }
 
-  /// Whether a person whose removal a segment's author cites can read a segment under an epoch.
+  /// Whether a person whose removal a segment's author cites can read a segment under an epoch of a
+  /// data zone.
   ///
   /// This is the only rule about keys that makes a reader refuse a segment.
   package func isOver(_ epoch: [UInt8], of zone: ZoneID, at heads: Frontier) -> Bool {
@@ -107,16 +108,6 @@ extension Membership {
       let record = epochs(of: zone).first(where: { $0.grant.epoch == epoch })
     else { return false }
     return seen.contains { !resolver.log.sees(record.place, $0) }
-  }
-
-  /// Whether a device belonged to a reader at these control heads: such a device cannot make a key,
-  /// so its operations about people arrive under an old one.
-  package func isReader(_ device: DeviceID, at heads: Frontier) -> Bool {
-    guard !Mutant.readersNeedNewKeys.isActive else {
-      return false
-    }
-    let view = resolver.view(of: device, citing: heads)
-    return resolver.person(of: device, view).map { resolver.role(of: $0, view) == .reader } ?? false
   }
 
   /// The epochs of a zone that no other epoch follows.

@@ -28,7 +28,9 @@ struct Forge {
 
   /// Tells the members' log of this life of a member, as an honest program does: the sealed
   /// announcement, which the forge's records cite from then on.
-  mutating func announce(_ engine: Engine<MemoryStore>) throws -> [UInt8] {
+  mutating func announce(
+    _ engine: Engine<MemoryStore>, under epoch: EpochKey? = nil
+  ) throws -> [UInt8] {
     var herald = try Forge(engine, controlZone.id, incarnation: author.incarnation)
     let dot = Dot(author: author, sequence: 1)
     let key = RecordKey(
@@ -46,7 +48,7 @@ struct Forge {
     herald.head.hash = herald.hash(change)
     control.advance(author, to: 1)
     controlZone.set(herald.head)
-    return try herald.seal([change])
+    return try herald.seal([change], .init(epoch: epoch))
   }
 
   /// Takes over what another member has of the members' log.

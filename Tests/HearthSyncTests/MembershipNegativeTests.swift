@@ -358,6 +358,27 @@ struct MembershipNegativeTests {
     #expect(taken.applied == 1)
   }
 
+  @Test("Negative 17: in the members' log every device takes such a segment, in whatever order")
+  func overEpochInControlZone() throws {
+    var family = try EngineFamily(5)
+    let old = try #require(try family.members[1].zone(family.control).currentEpoch)
+    try family.remove(2, by: 0)
+    let removal = try family.published(0, family.control)
+    _ = try family.members[1].receive(removal, in: family.control, nowMilliseconds: now)
+    var forge = try Forge(family.members[1], family.zone, incarnation: 9 << 32)
+    let bytes = try forge.announce(family.members[1], under: old)
+    for (member, batches) in [
+      (0, [[bytes]]), (3, [removal + [bytes]]), (4, [[bytes], removal]),
+    ] {
+      for batch in batches {
+        let report = try family.members[member].receive(
+          batch, in: family.control, nowMilliseconds: now)
+        #expect(report.refused.isEmpty)
+      }
+      #expect(try family.members[member].zone(family.control).head(of: forge.author).sequence == 1)
+    }
+  }
+
   @Test("Negative 19: a proof of an invitation serves for no other keys and no other group")
   func replayedProof() throws {
     var family = try EngineFamily(2)

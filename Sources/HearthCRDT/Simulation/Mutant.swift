@@ -66,9 +66,6 @@ package enum Mutant: String, CaseIterable, Sendable {
   /// A removal with a larger cut than a concurrent removal does not restore what the other one
   /// removed.
   case cutsOnlyTake
-  /// Operations of readers and newcomers under an ended key count only with a new key, which
-  /// readers cannot make.
-  case readersNeedNewKeys
   /// A segment's epoch is judged without what its author had seen besides a removal.
   case judgesKeysTooEarly
   /// Admins of after a handover of ownership confirm it at each sync, without effect.

@@ -52,7 +52,6 @@ package enum Probe: String, CaseIterable, Sendable {
   case keyHandedOn = "people.key-handed-on"
   case keyComplained = "people.key-complained"
   case keyLearntAhead = "people.key-learnt-ahead"
-  case epochJudgedAnew = "people.epoch-judged-anew"
   case ownSegmentTakenOver = "life.own-segment-taken-over"
   case twinContradicts = "engine.twin-contradicts"
   case forkReissued = "life.fork-reissued"

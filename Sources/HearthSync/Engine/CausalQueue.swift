@@ -51,8 +51,6 @@ struct CausalQueue {
   private(set) var refused: [OpenedSegment] = []
   /// The segments whose log would begin with an impossible change, whatever arrives later.
   private(set) var impossible: [OpenedSegment] = []
-  /// The segments whose epochs only the membership after this batch can judge.
-  private(set) var postponed: [OpenedSegment] = []
   /// The changes that cite what their authors cannot have seen.
   private(set) var falseClaims: [FalseClaim] = []
 
@@ -69,27 +67,23 @@ struct CausalQueue {
   private let evidence: CitedEvidence?
   private let ends: [LogHead]
   private let isOver: ((OpenedSegment, Frontier) -> Bool)?
-  /// Whether earlier slices of the batch applied changes.
-  private let hasApplied: Bool
 
   /// - Parameters:
   ///   - causes: Decides which changes are applied, or not awaited.
   ///   - ends: Where logs must be held back again, during a rebuild.
   ///   - isOver: Whether a segment's epoch was over for its author, who had seen these membership
-  ///     operations; nil if the segments were judged before.
-  ///   - hasApplied: Whether earlier slices of the same batch applied changes.
+  ///     operations; nil in a control zone.
   ///   - judged: The results of earlier slices of the same batch.
   ///   - evidence: The lookup of cited changes; nil in a control zone, whose citations are judged
   ///     when the membership is resolved.
   init(
     _ segments: [OpenedSegment], causes: CauseCheck, ends: [LogHead] = [],
     judged: JudgedLogs = JudgedLogs(), evidence: CitedEvidence? = nil,
-    isOver: ((OpenedSegment, Frontier) -> Bool)? = nil, hasApplied: Bool = false
+    isOver: ((OpenedSegment, Frontier) -> Bool)? = nil
   ) {
     self.causes = causes
     self.ends = ends
     self.isOver = isOver
-    self.hasApplied = hasApplied
     self.judged = judged
     self.evidence = evidence
     for author in Set(segments.map(\.author)).sorted() {
@@ -174,12 +168,7 @@ struct CausalQueue {
         return false
       }
       queues[place].segments.removeFirst()
-      if isMembershipBehind {
-        Probe.epochJudgedAnew.hit()
-        postponed.append(segment)
-      } else {
-        refused.append(segment)
-      }
+      refused.append(segment)
       return true
     }
     let before = head.sequence
@@ -248,20 +237,9 @@ struct CausalQueue {
   /// What the author of a segment had seen of the control zone at the segment's end; nil if that is
   /// impossible.
   private func controlHeads(at segment: OpenedSegment, from head: LogHead) -> Frontier? {
-    let isControl = causes.isControlZone
-    var heads: Frontier? = isControl ? head.seen : head.controlSeen
-    for change in segment.changes where change.dot.sequence > head.sequence {
-      heads = heads?.raised(by: isControl ? change.seen : change.controlSeen)
+    segment.changes.reduce(head.controlSeen) { heads, change in
+      change.dot.sequence > head.sequence ? heads?.raised(by: change.controlSeen) : heads
     }
-    // In the control zone, the author had also seen its own operations before the last one.
-    if isControl { heads?.advance(segment.author, to: segment.last - 1) }
-    return heads
-  }
-
-  /// Whether this batch brought membership operations that the given membership lacks.
-  private var isMembershipBehind: Bool {
-    causes.isControlZone && (hasApplied || !ready.isEmpty)
-      && !Mutant.judgesKeysTooEarly.isActive
   }
 
   /// The first missing cause of the changes of a segment that continue an author's head.

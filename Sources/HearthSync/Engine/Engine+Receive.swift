@@ -12,8 +12,6 @@ package struct ReceiveReport: Sendable {
   package internal(set) var refused: [(digest: Identifier, reason: String)] = []
   /// The refused segments that are remembered as such.
   var noted: [Refusals.Refused] = []
-  /// The segments that the membership of after this batch judges; they are not kept meanwhile.
-  fileprivate var postponed: [[UInt8]] = []
   /// The segments that do not stay pending, because they count only if an earlier change arrives.
   var dropped: [Identifier] = []
   /// The number of pending segments, by reason.
@@ -67,7 +65,6 @@ extension Engine {
       if try draft.zone(zone).kind == .control { try draft.learnKeys(from: blobs, in: zone) }
       report = try draft.receive(blobs, in: zone, ends: [], nowMilliseconds: nowMilliseconds)
       if try draft.zone(zone).kind == .control {
-        try draft.receivePostponed(in: zone, nowMilliseconds: nowMilliseconds, &report)
         try draft.receiveAdmitted(in: zone, nowMilliseconds: nowMilliseconds, &report)
       }
       if try draft.zone(zone).kind == .control, report.applied > 0 {
@@ -88,22 +85,6 @@ extension Engine {
     return report
   }
 
-  /// Receives the segments of a control zone that the membership of before their batch could not
-  /// judge.
-  ///
-  /// Each round but the last applies a change, as nothing is postponed otherwise.
-  private mutating func receivePostponed(
-    in zone: ZoneID, nowMilliseconds: UInt64, _ report: inout ReceiveReport
-  ) throws {
-    var postponed = report.postponed
-    report.postponed = []
-    while !postponed.isEmpty {
-      let more = try receive(postponed, in: zone, ends: [], nowMilliseconds: nowMilliseconds)
-      postponed = more.postponed
-      report.add(more)
-    }
-  }
-
   /// Retries pending segments of a control zone as long as they admit somebody.
   ///
   /// A newly admitted author may have written pending segments, which may admit the next author.
@@ -112,8 +93,7 @@ extension Engine {
   ) throws {
     var applied = report.applied
     while applied > 0, report.waiting[.author] ?? 0 > 0 {
-      var more = try receive([], in: zone, ends: [], nowMilliseconds: nowMilliseconds)
-      try receivePostponed(in: zone, nowMilliseconds: nowMilliseconds, &more)
+      let more = try receive([], in: zone, ends: [], nowMilliseconds: nowMilliseconds)
       applied = more.applied
       report.add(more)
     }
@@ -216,8 +196,7 @@ extension Engine {
         var queue = CausalQueue(
           slice.opened, causes: readiness.causes, ends: ends, judged: judged,
           evidence: try evidence(for: draft),
-          isOver: epochJudge(of: draft, unjudged: isRebuilding ? slice.unjudged : nil),
-          hasApplied: report.applied > 0)
+          isOver: epochJudge(of: draft, unjudged: isRebuilding ? slice.unjudged : nil))
         try queue.run(on: &draft)
         try checkBase(of: draft.id, against: queue.forks)
         try refuse(
@@ -328,16 +307,16 @@ extension Engine {
     _ report: inout ReceiveReport
   ) throws {
     // A rebuild judges by the membership of everything that was applied before it.
-    let unplaced = isRebuilding ? queue.refused + queue.postponed : queue.refused
-    if !isRebuilding { report.postponed += queue.postponed.map(\.bytes) }
     let refused =
       queue.impossible.map { (segment: $0, kind: Refusals.Kind.forever) }
-      + unplaced.map { (segment: $0, kind: Refusals.Kind.members) }
+      + queue.refused.map { (segment: $0, kind: Refusals.Kind.members) }
     guard !refused.isEmpty else { return }
     let room = room(of: zone)
     for (segment, kind) in refused {
       let name = deviceName(segment.author.device, in: zone)
-      let isOver = membership(of: zone.group).isKnownOver(segment.epoch, of: zone.id)
+      let isOver =
+        zone.kind != .control
+        && membership(of: zone.group).isKnownOver(segment.epoch, of: zone.id)
       let reason =
         isOver
         ? "\(name) encrypted this with a key that a removed member still has, although it had seen "

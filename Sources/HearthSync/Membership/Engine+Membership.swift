@@ -228,18 +228,21 @@ extension Engine {
     zones[place].isEpochOver = chosen == nil && !membership.epochs(of: zone.id).isEmpty
   }
 
-  /// Creates a check that rejects segments whose author knew that their epoch was over.
+  /// Creates a check that rejects records whose author knew that their epoch was over.
+  ///
+  /// Operations of the control zone are taken under any known key. They decide who is removed, so a
+  /// check of them would depend on which of them had arrived, and devices would differ for ever.
   ///
   /// - Parameter unjudged: The digests of segments that were not judged before; nil for all.
+  /// - Returns: The check; nil for a control zone.
   func epochJudge(
     of zone: ZoneState, unjudged: Set<Identifier>?
-  ) -> (OpenedSegment, Frontier) -> Bool {
+  ) -> ((OpenedSegment, Frontier) -> Bool)? {
+    guard zone.kind != .control else { return nil }
     let membership = membership(of: zone.group)
     let own = device
     return { segment, heads in
       (unjudged?.contains(segment.digest) ?? true) && segment.author.device != own
-        && !segment.mayBeUnderOldKey(of: zone.id)
-        && !(zone.kind == .control && membership.isReader(segment.author.device, at: heads))
         && membership.isOver(segment.epoch, of: zone.id, at: heads)
     }
   }
@@ -254,32 +257,6 @@ extension Change {
       else { return nil }
       return try? ControlOperation(decoding: body)
     }
-  }
-}
-
-extension OpenedSegment {
-  /// Whether the segment must be under a key that devices without a newer key have.
-  ///
-  /// This holds if its last change hands on a key of the control zone, admits its author, or
-  /// contains only operations about keys and closed invitations. A device that joins by an older
-  /// invitation lacks the newer keys, and a reader cannot make one.
-  fileprivate func mayBeUnderOldKey(of control: ZoneID) -> Bool {
-    guard let last = changes.last else { return false }
-    let operations = last.controlOperations
-    return operations.contains {
-      switch $0 {
-      case .epoch(let grant): grant.zone == control
-      case .join, .recover: !Mutant.readersNeedNewKeys.isActive
-      default: false
-      }
-    }
-      || !operations.isEmpty
-        && operations.allSatisfy {
-          switch $0 {
-          case .wrapAdd, .complaint, .inviteClose: true
-          default: false
-          }
-        }
   }
 }
 

@@ -61,7 +61,7 @@ extension Generator {
       step(at - 60_000, name, "sync")
     }
     var deeds: [String] = []
-    for _ in 0..<chance.within(1...3) { deeds.append(chance.pick(World.drawnDeeds)) }
+    for _ in 0..<chance.within(1...3) { deeds.append(chance.pick(World.hostileDeeds)) }
     // Under other lives nothing of the present one follows.
     let planting = World.plantingDeeds
     deeds.sort { !planting.contains($0) && planting.contains($1) }

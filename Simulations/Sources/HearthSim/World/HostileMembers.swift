@@ -56,11 +56,6 @@ extension World {
     "set", "history", "gap", "future", "untag", "plant", "suite", "big", "unseen", "half", "done",
     "marks", "light", "unannounced",
   ]
-  /// Those that seeds draw.
-  ///
-  /// `plant` is left to plans: whether a life's announcement under an old key counts depends on
-  /// whether the removal that it cites came in the same batch, which is not mended yet.
-  static let drawnDeeds = hostileDeeds.filter { $0 != "plant" }
   /// Those that write under other lives of the device.
   static let plantingDeeds: Set<String> = ["plant", "unannounced"]
 
