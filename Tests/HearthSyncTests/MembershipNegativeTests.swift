@@ -379,6 +379,32 @@ struct MembershipNegativeTests {
     }
   }
 
+  @Test("Negative 17: a removal counts against a key only with all that its author had seen")
+  func overEpochByVoidRemoval() throws {
+    var family = try EngineFamily(5)
+    try family.setRole(1, .admin, by: 0)
+    try family.meet([0, 1, 2, 3, 4])
+    let old = try #require(try family.members[3].zone(family.zone).currentEpoch)
+    // The owner demotes an admin, who removes somebody meanwhile.
+    try family.remove(2, by: 1)
+    try family.setRole(1, .member, by: 0)
+    let removal = try family.published(1, family.control)
+    let demotion = try family.published(0, family.control)
+    _ = try family.members[3].receive(
+      removal + demotion, in: family.control, nowMilliseconds: now)
+    #expect(family.membership(3).isActive(family.members[2].device))
+    var forge = try Forge(family.members[3], family.zone)
+    let bytes = try forge.seal(
+      [forge.change([.assign(EngineFamily.register, .int(5))])], .init(epoch: old))
+    _ = try family.members[4].receive(removal, in: family.control, nowMilliseconds: now)
+    #expect(!family.membership(4).isActive(family.members[2].device))
+    let early = try family.members[4].receive([bytes], in: family.zone, nowMilliseconds: now)
+    #expect(early.refused.isEmpty && early.waiting[.cause] == 1)
+    _ = try family.members[4].receive(demotion, in: family.control, nowMilliseconds: now)
+    let taken = try family.members[4].receive([], in: family.zone, nowMilliseconds: now)
+    #expect(taken.applied == 1)
+  }
+
   @Test("Negative 19: a proof of an invitation serves for no other keys and no other group")
   func replayedProof() throws {
     var family = try EngineFamily(2)

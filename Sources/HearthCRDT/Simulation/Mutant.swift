@@ -66,8 +66,6 @@ package enum Mutant: String, CaseIterable, Sendable {
   /// A removal with a larger cut than a concurrent removal does not restore what the other one
   /// removed.
   case cutsOnlyTake
-  /// A segment's epoch is judged without what its author had seen besides a removal.
-  case judgesKeysTooEarly
   /// Admins of after a handover of ownership confirm it at each sync, without effect.
   case confirmsInVain
   /// The head of a log is not saved with a received segment.

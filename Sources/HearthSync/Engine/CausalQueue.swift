@@ -246,7 +246,6 @@ struct CausalQueue {
   private func missingCause(
     of segment: OpenedSegment, after head: LogHead, in zone: ZoneState
   ) -> MissingCause? {
-    guard !Mutant.judgesKeysTooEarly.isActive else { return nil }
     var controlSeen = head.controlSeen
     for change in segment.changes where change.dot.sequence > head.sequence {
       guard let raised = CausalQueue.raised(controlSeen, by: change.controlSeen) else { return nil }
