@@ -169,20 +169,35 @@ extension HostileMember {
   mutating func eventBomb(
     _ number: Int, _ measure: Measure, _ operation: (HostileMember, Int, Int) -> Operation
   ) throws -> [HostileFile] {
+    try packed(
+      number, measure, operation, into: { $0.change($1) }, sealedBy: { try $0.seal($1) })
+  }
+
+  /// So many parts of a log of any zone, cut into changes and files.
+  ///
+  /// - Parameters:
+  ///   - part: makes a part for a place among all and an index among those of its change.
+  ///   - change: makes the next change of the log.
+  ///   - seal: seals consecutive changes into one file.
+  mutating func packed<Part>(
+    _ number: Int, _ measure: Measure, _ part: (HostileMember, Int, Int) -> Part,
+    into change: (inout HostileMember, [Part]) -> Change,
+    sealedBy seal: (HostileMember, [Change]) throws -> HostileFile
+  ) throws -> [HostileFile] {
     var files: [HostileFile] = []
     var changes: [Change] = []
     var held = 0
     for start in stride(from: 0, to: number, by: measure.perChange) {
       let end = min(number, start + measure.perChange)
-      let operations = (start..<end).map { operation(self, $0, $0 - start) }
-      if held > 0, held + operations.count > measure.perFile {
-        files.append(try seal(changes))
+      let parts = (start..<end).map { part(self, $0, $0 - start) }
+      if held > 0, held + parts.count > measure.perFile {
+        files.append(try seal(self, changes))
         (changes, held) = ([], 0)
       }
-      changes.append(change(operations))
-      held += operations.count
+      changes.append(change(&self, parts))
+      held += parts.count
     }
-    if !changes.isEmpty { files.append(try seal(changes)) }
+    if !changes.isEmpty { files.append(try seal(self, changes)) }
     return files
   }
 }

@@ -63,21 +63,9 @@ extension HostileMember {
   mutating func controlBomb(
     _ number: Int, _ measure: Measure, _ operation: (HostileMember, Int) -> ControlOperation
   ) throws -> [HostileFile] {
-    var files: [HostileFile] = []
-    var changes: [Change] = []
-    var held = 0
-    for start in stride(from: 0, to: number, by: measure.perChange) {
-      let end = min(number, start + measure.perChange)
-      let operations = (start..<end).map { operation(self, $0) }
-      if held > 0, held + operations.count > measure.perFile {
-        files.append(try sealControl(changes))
-        (changes, held) = ([], 0)
-      }
-      changes.append(controlChange(operations))
-      held += operations.count
-    }
-    if !changes.isEmpty { files.append(try sealControl(changes)) }
-    return files
+    try packed(
+      number, measure, { member, place, _ in operation(member, place) },
+      into: { $0.controlChange($1) }, sealedBy: { try $0.sealControl($1) })
   }
 
   /// The keys of a device that nobody knows, and how it introduces itself.
