@@ -24,7 +24,7 @@ extension Engine {
 
   /// How often it does so in a group of some people: once in four weeks for each of them, so that
   /// all of them together make about one statement in four weeks.
-  private static func statementInterval(people: Int) -> UInt64 {
+  package static func statementInterval(people: Int) -> UInt64 {
     min(statementMilliseconds, 4 * comparisonMilliseconds * UInt64(max(1, people)))
   }
 

@@ -124,6 +124,7 @@ struct AtRest {
   /// The folder holds what is needed, not every file that ever was.
   private func storageIsBounded(_ devices: [SimDevice]) throws {
     let held = try heldOfOutsiders(devices)
+    let statements = try statements(of: devices)
     for device in devices {
       let folder = device.folder
       let changes = try device.engine().zones.filter { $0.database == .shared }
@@ -135,11 +136,6 @@ struct AtRest {
         .reduce(0) { $0 + engine.membership(of: $1.group).epochs(of: $1.id).count }
       // What a stranger or a changed program put there nobody else may take away.
       let files = folder.names.count { world.isHonest($0) && !isUnknown($0, held) }
-      // Each device may say now and then what a zone holds; under an earlier key that stays, too.
-      let spans =
-        (world.now - world.plan.startMilliseconds)
-        / (4 * Engine<ReplicaStore>.comparisonMilliseconds)
-      let statements = devices.count * engine.zones.count * (Int(spans) + 1)
       let bound =
         8 + authors * 2 * Engine<ReplicaStore>.compactionThreshold + changes / 64 + keys
         + statements
@@ -148,6 +144,27 @@ struct AtRest {
           .boundedStorage, device, "\(files) files in the folder for \(changes) changes")
       }
     }
+  }
+
+  /// The most statements about what zones hold, which stay under an earlier key.
+  ///
+  /// A device whose clock was moved may make one more each time.
+  private func statements(of devices: [SimDevice]) throws -> Int {
+    let moves = world.plan.steps.count { $0.verb == "clock" }
+    var most: [ZoneID: Int] = [:]
+    for device in devices {
+      let engine = try device.engine()
+      for zone in engine.zones where zone.kind == .data && most[zone.id] == nil {
+        let membership = engine.membership(of: zone.group)
+        // Nobody else would compare it.
+        guard membership.allDevices.count > 1 else { continue }
+        let pace = StatementPace(
+          arrivals: membership.people.map(\.since.milliseconds),
+          from: world.plan.startMilliseconds, to: world.now)
+        most[zone.id] = membership.allDevices.count * pace.most + moves
+      }
+    }
+    return most.values.reduce(0, +)
   }
 
   /// No more waits than may, of nobody and in all.
