@@ -15,13 +15,8 @@ package struct ElementSet: Equatable, Sendable {
     }
   }
 
-  /// The elements in order of their canonical bytes, in pieces that are neither empty nor longer
-  /// than ``maximumPiece``.
-  ///
-  /// An insertion therefore moves the rest of one piece, not of the whole set.
-  private var pieces: [[Element]]
-
-  private static let maximumPiece = 512
+  /// The elements in order of their canonical bytes.
+  private var sorted: SortedPieces<Element>
 
   /// Takes elements in any order, without duplicates.
   package init(_ elements: [Element] = []) {
@@ -29,28 +24,14 @@ package struct ElementSet: Equatable, Sendable {
   }
 
   init(sortedElements: [Element]) {
-    guard sortedElements.count > ElementSet.maximumPiece else {
-      pieces = sortedElements.isEmpty ? [] : [sortedElements]
-      return
-    }
-    let length = ElementSet.maximumPiece / 2
-    pieces = stride(from: 0, to: sortedElements.count, by: length).map {
-      Array(sortedElements[$0..<min($0 + length, sortedElements.count)])
-    }
+    sorted = SortedPieces(sortedElements)
   }
 
-  /// The elements in order of their canonical bytes; O(n) if there are several pieces.
-  package var elements: [Element] {
-    pieces.count == 1 ? pieces[0] : Array(pieces.joined())
-  }
+  /// The elements in order of their canonical bytes; O(n) if there are many.
+  package var elements: [Element] { sorted.items }
 
   /// The elements' values, in order of their canonical bytes.
-  package var values: [Value] { pieces.flatMap { $0.map(\.value) } }
-
-  /// Whether two sets have the same elements with the same additions, in whatever order they arose.
-  package static func == (left: ElementSet, right: ElementSet) -> Bool {
-    left.elements == right.elements
-  }
+  package var values: [Value] { elements.map(\.value) }
 
   /// Adds an element.
   ///
@@ -58,20 +39,11 @@ package struct ElementSet: Equatable, Sendable {
   ///
   /// O(log n) amortised.
   package mutating func include(_ value: Value, dot: Dot, past: Frontier) {
-    guard let (piece, place) = place(for: value) else {
-      pieces = [[Element(value: value, additions: [dot])]]
-      return
-    }
-    if place < pieces[piece].count, pieces[piece][place].value == value {
-      ElementSet.add(dot, past: past, to: &pieces[piece][place])
-      return
-    }
-    pieces[piece].insert(Element(value: value, additions: [dot]), at: place)
-    if pieces[piece].count > ElementSet.maximumPiece {
-      let half = pieces[piece].count / 2
-      let rest = Array(pieces[piece][half...])
-      pieces[piece].removeSubrange(half...)
-      pieces.insert(rest, at: piece + 1)
+    let place = place(for: value)
+    if sorted[place]?.value == value {
+      sorted.change(at: place) { ElementSet.add(dot, past: past, to: &$0) }
+    } else {
+      sorted.insert(Element(value: value, additions: [dot]), at: place)
     }
   }
 
@@ -86,16 +58,18 @@ package struct ElementSet: Equatable, Sendable {
 
   /// Removes the additions of an element that the author had seen, including those of this change.
   package mutating func exclude(_ value: Value, dot: Dot, past: Frontier) {
-    guard let (piece, place) = place(for: value), place < pieces[piece].count,
-      pieces[piece][place].value == value
-    else { return }
-    pieces[piece][place].additions.removeAll {
-      past.covers($0) || $0 == dot || Mutant.removesUnseenElements.isActive
+    let place = place(for: value)
+    guard sorted[place]?.value == value else { return }
+    var isGone = false
+    sorted.change(at: place) { element in
+      element.additions.removeAll {
+        past.covers($0) || $0 == dot || Mutant.removesUnseenElements.isActive
+      }
+      isGone = element.additions.isEmpty
     }
-    if pieces[piece][place].additions.isEmpty {
+    if isGone {
       Probe.elementRemoved.hit()
-      pieces[piece].remove(at: place)
-      if pieces[piece].isEmpty { pieces.remove(at: piece) }
+      sorted.remove(at: place)
     } else {
       Probe.elementAddWins.hit()
     }
@@ -132,16 +106,10 @@ package struct ElementSet: Equatable, Sendable {
     return ElementSet(sortedElements: result)
   }
 
-  /// The position of the element, or the position where it would be inserted; nil for an empty set.
-  private func place(for value: Value) -> (piece: Int, place: Int)? {
-    guard !pieces.isEmpty else { return nil }
-    if Mutant.unorderedEncoding.isActive {
-      return (pieces.count - 1, pieces[pieces.count - 1].count)
-    }
-    // The last piece that does not begin after the value.
-    let behind = pieces.partitionPoint { ElementSet.precedes(value, $0[0].value) }
-    let piece = max(0, behind - 1)
-    return (piece, pieces[piece].partitionPoint { !ElementSet.precedes($0.value, value) })
+  /// Where the element is, or where it would be inserted.
+  private func place(for value: Value) -> SortedPieces<Element>.Place {
+    if Mutant.unorderedEncoding.isActive { return sorted.end }
+    return sorted.place { !ElementSet.precedes($0.value, value) }
   }
 
   /// The order of canonical bytes, computed without encoding.

@@ -11,20 +11,62 @@ package struct RecordCharges: Equatable, Sendable {
     /// The field.
     package let field: FieldID
     /// The units, at least 1.
-    package internal(set) var units: UInt64
+    package let units: UInt64
 
     static func < (left: Entry, right: Entry) -> Bool {
       left.author != right.author ? left.author < right.author : left.field < right.field
     }
   }
 
-  /// The charges, in order of author, then of field.
-  package private(set) var entries: [Entry] = []
+  /// The charges of one author: some thousands at most.
+  private struct Share: Equatable {
+    let author: Author
+    /// The charged fields, in order.
+    var fields: [FieldID] = []
+    /// The units of each field.
+    var units: [UInt64] = []
+    /// The sum of the units.
+    var total: UInt64 = 0
+
+    func place(of field: FieldID) -> Int { fields.partitionPoint { $0 >= field } }
+
+    func units(of field: FieldID) -> UInt64 {
+      let place = place(of: field)
+      return place < fields.count && fields[place] == field ? units[place] : 0
+    }
+
+    mutating func set(_ field: FieldID, to charge: UInt64) {
+      let place = place(of: field)
+      if place < fields.count, fields[place] == field {
+        total = total - units[place] + charge
+        units[place] = charge
+      } else {
+        fields.insert(field, at: place)
+        units.insert(charge, at: place)
+        total += charge
+      }
+    }
+  }
+
+  /// The shares in order of author.
+  private var shares: [Share] = []
+
+  /// The charges, in order of author, then of field; O(n).
+  package var entries: [Entry] {
+    shares.flatMap { share in
+      zip(share.fields, share.units).map {
+        Entry(author: share.author, field: $0, units: $1)
+      }
+    }
+  }
 
   init() {}
 
   init(sortedEntries: [Entry]) {
-    entries = sortedEntries
+    for entry in sortedEntries {
+      if shares.last?.author != entry.author { shares.append(Share(author: entry.author)) }
+      shares[shares.count - 1].set(entry.field, to: entry.units)
+    }
   }
 
   /// Validates charges from an encoding.
@@ -42,71 +84,65 @@ package struct RecordCharges: Equatable, Sendable {
       else { throw CodecError(.beyondLimit, "charges", offset: offset) }
       sum += entry.units
     }
-    self.entries = entries
+    self.init(sortedEntries: entries)
   }
 
   /// Whether nobody has used up anything.
-  package var isEmpty: Bool { entries.isEmpty }
+  package var isEmpty: Bool { shares.isEmpty }
 
-  /// The total charge of an author in the record; O(log n), plus the author's own entries.
-  package func total(of author: Author) -> UInt64 {
-    var place = position(of: author, FieldID(rawValue: 0))
-    var sum: UInt64 = 0
-    while place < entries.count, entries[place].author == author {
-      sum += entries[place].units
-      place += 1
-    }
-    return sum
-  }
+  /// The total charge of an author in the record; O(log n).
+  package func total(of author: Author) -> UInt64 { share(of: author)?.total ?? 0 }
 
   /// The charge of an author in one field; O(log n).
   func units(of author: Author, in field: FieldID) -> UInt64 {
-    let place = position(of: author, field)
-    return isEntry(place, author, field) ? entries[place].units : 0
+    share(of: author)?.units(of: field) ?? 0
   }
 
-  private func isEntry(_ place: Int, _ author: Author, _ field: FieldID) -> Bool {
-    place < entries.count && entries[place].author == author && entries[place].field == field
-  }
-
-  /// Adds an operation's cost.
+  /// Adds an operation's cost; the rest of the author's own charges may move.
   mutating func take(_ cost: (field: FieldID, units: UInt64, isAdded: Bool), by author: Author) {
-    let place = position(of: author, cost.field)
-    guard isEntry(place, author, cost.field) else {
-      entries.insert(Entry(author: author, field: cost.field, units: cost.units), at: place)
-      return
+    let place = place(of: author)
+    if place == shares.count || shares[place].author != author {
+      shares.insert(Share(author: author), at: place)
     }
-    let before = entries[place].units
-    entries[place].units = cost.isAdded ? before + cost.units : max(before, cost.units)
+    let before = shares[place].units(of: cost.field)
+    shares[place].set(
+      cost.field, to: cost.isAdded ? before + cost.units : max(before, cost.units))
   }
 
   /// Takes the greater of each charge: commutative, associative, idempotent.
   ///
   /// O(n).
   func joined(with other: RecordCharges) -> RecordCharges {
-    if other.entries.isEmpty { return self }
+    if other.isEmpty { return self }
+    let (ours, theirs) = (entries, other.entries)
     var result: [Entry] = []
-    result.reserveCapacity(max(entries.count, other.entries.count))
+    result.reserveCapacity(max(ours.count, theirs.count))
     var place = 0
-    for entry in entries {
-      while place < other.entries.count, other.entries[place] < entry {
-        result.append(other.entries[place])
+    for entry in ours {
+      while place < theirs.count, theirs[place] < entry {
+        result.append(theirs[place])
         place += 1
       }
-      var joined = entry
-      if place < other.entries.count, !(entry < other.entries[place]) {
-        joined.units = max(entry.units, other.entries[place].units)
-        place += 1
+      guard place < theirs.count, !(entry < theirs[place]) else {
+        result.append(entry)
+        continue
       }
-      result.append(joined)
+      result.append(
+        Entry(
+          author: entry.author, field: entry.field, units: max(entry.units, theirs[place].units)))
+      place += 1
     }
-    result.append(contentsOf: other.entries[place...])
+    result.append(contentsOf: theirs[place...])
     return RecordCharges(sortedEntries: result)
   }
 
-  private func position(of author: Author, _ field: FieldID) -> Int {
-    let wanted = Entry(author: author, field: field, units: 0)
-    return entries.partitionPoint { !($0 < wanted) }
+  private func share(of author: Author) -> Share? {
+    let place = place(of: author)
+    return place < shares.count && shares[place].author == author ? shares[place] : nil
+  }
+
+  private func place(of author: Author) -> Int {
+    shares.partitionPoint { $0.author >= author }
   }
 }
 

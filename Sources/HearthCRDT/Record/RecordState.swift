@@ -21,8 +21,7 @@ package struct RecordState: Equatable, Sendable {
 
   /// Whether the record exists.
   package private(set) var life: Life
-  /// All fields that were ever written, in order of number.
-  package private(set) var entries: [Entry]
+  private var fields: SortedPieces<Entry>
   /// The part of the record's limits that each author has used up.
   package private(set) var charges: RecordCharges
 
@@ -33,14 +32,17 @@ package struct RecordState: Equatable, Sendable {
 
   init(life: Life, sortedEntries: [Entry], charges: RecordCharges = RecordCharges()) {
     self.life = life
-    entries = sortedEntries
+    fields = SortedPieces(sortedEntries)
     self.charges = charges
   }
 
+  /// All fields that were ever written, in order of number; O(n) if there are many.
+  package var entries: [Entry] { fields.items }
+
   /// The state of a field; nil if it was never written.
   package subscript(id: FieldID) -> Field? {
-    let place = position(of: id)
-    return place < entries.count && entries[place].id == id ? entries[place].field : nil
+    guard let entry = fields[place(of: id)], entry.id == id else { return nil }
+    return entry.field
   }
 
   /// The displayed value of a field.
@@ -74,12 +76,9 @@ package struct RecordState: Equatable, Sendable {
 
   /// Supplies the value of a register, read from the store's column.
   package mutating func supply(_ value: Value, to id: FieldID) {
-    let place = position(of: id)
-    guard place < entries.count, entries[place].id == id,
-      case .register(var register) = entries[place].field, register.isPartial
-    else { return }
+    guard case .register(var register) = self[id], register.isPartial else { return }
     register.supply(value)
-    entries[place].field = .register(register)
+    fields.change(at: place(of: id)) { $0.field = .register(register) }
   }
 
   /// Applies one operation of a change that ``RecordLimits`` admit.
@@ -131,12 +130,9 @@ package struct RecordState: Equatable, Sendable {
       }
       return
     }
-    let place = position(of: id)
-    if place < entries.count, entries[place].id == id,
-      case .register(var register) = entries[place].field
-    {
+    if case .register(var register) = self[id] {
       register.assign(value, version: version, past: past)
-      entries[place].field = .register(register)
+      fields.change(at: place(of: id)) { $0.field = .register(register) }
     } else {
       withField(id, or: .register(Register(Sibling(version: version, value: value)))) { _ in }
     }
@@ -156,15 +152,15 @@ package struct RecordState: Equatable, Sendable {
   ///
   /// Inserts `new` first if the field is absent.
   private mutating func withField(_ id: FieldID, or new: Field, _ body: (inout Field) -> Void) {
-    let place = position(of: id)
-    if place == entries.count || entries[place].id != id {
-      entries.insert(Entry(id: id, field: new), at: place)
+    var place = place(of: id)
+    if fields[place]?.id != id {
+      place = fields.insert(Entry(id: id, field: new), at: place)
     }
-    body(&entries[place].field)
+    fields.change(at: place) { body(&$0.field) }
   }
 
-  private func position(of id: FieldID) -> Int {
-    entries.partitionPoint { $0.id >= id }
+  private func place(of id: FieldID) -> SortedPieces<Entry>.Place {
+    fields.place { $0.id >= id }
   }
 }
 
