@@ -127,13 +127,13 @@ extension Membership {
       || index.roles.keys.contains { !resolver.demotions(of: $0).isEmpty }
   }
 
-  /// The person whose device wrote a change, at the heads that it cites; nil for a stranger.
-  package func author(of dot: Dot, at heads: Frontier) -> PersonID? {
+  /// Who wrote a change, at the heads that it cites; nil for a stranger.
+  package func author(of dot: Dot, at heads: Frontier) -> Writer? {
     let device = dot.author.device
-    if let person = resolver.person(of: device, resolver.cited(heads)) { return person }
+    if let writer = resolver.writer(device, resolver.cited(heads)) { return writer }
     guard !resolver.log.forked.isEmpty else { return nil }
-    return resolver.person(
-      of: device, .frontier(resolver.log.forked.view(citing: heads, isGenerous: true)))
+    return resolver.writer(
+      device, .frontier(resolver.log.forked.view(citing: heads, isGenerous: true)))
   }
 
   /// A person's status as known to a device that cites these heads; nil if the person was unknown.
@@ -198,6 +198,14 @@ extension Membership {
     return ((resolver.index.revocations[id] ?? []) + recoveries).contains { resolver.isLive[$0] }
   }
 
+  /// The author of a change.
+  package struct Writer: Equatable, Sendable {
+    package let person: PersonID
+    /// Whether the person belonged to the group already when the device came, by a link for a
+    /// further device or by recovery words.
+    package let isFurther: Bool
+  }
+
   /// A person's status in a device's past.
   package struct Standing: Equatable, Sendable {
     /// The role; for a former member the last role.
@@ -236,6 +244,14 @@ extension ControlResolver {
     let view = cited(heads)
     guard enrolment(of: device, view) == nil, !log.forked.isEmpty else { return view }
     return .frontier(log.forked.view(citing: heads, isGenerous: true))
+  }
+
+  /// Whose device an author is; nil for a stranger.
+  func writer(_ device: DeviceID, _ view: View) -> Membership.Writer? {
+    guard let place = enrolment(of: device, view), let person = enrolledPerson(place) else {
+      return nil
+    }
+    return Membership.Writer(person: person, isFurther: given(place) == nil)
   }
 
   /// The operations that end a device or its person, with effect or without.

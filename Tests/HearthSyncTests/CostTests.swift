@@ -105,6 +105,40 @@ struct CostTests {
       try family.members[0].digest(of: family.zone) == family.members[2].digest(of: family.zone))
   }
 
+  @Test("A further device of a person puts 1,024 units into a record, and all cut alike")
+  func furtherDevice() throws {
+    var family = try EngineFamily(3)
+    let second = try family.join(by: 1, role: .reader, person: try family.person(1))
+    try family.settle()
+    var blobs: [[UInt8]] = []
+    for member in [1, second] {
+      var forge = try Forge(family.members[member], family.zone)
+      let changes = (0..<5).map { number in
+        forge.change(
+          (0..<500).map { .include(tags, .int(Int64(member * 10_000 + number * 500 + $0))) })
+      }
+      blobs.append(try forge.seal(changes))
+    }
+    for (member, order) in [(0, blobs), (2, blobs.reversed())] {
+      _ = try family.members[member].receive(order, in: family.zone, nowMilliseconds: now)
+      let state = try #require(
+        try family.members[member].store.records([key], in: family.zone)[key])
+      #expect(state.elements(tags).count == 5 * 500 + 2 * 500)
+      let held = try family.members[member].overfullRecords(in: family.zone)
+      #expect(held.map(\.author) == [family.members[second].author])
+      #expect(held.map(\.changes) == [3])
+    }
+    // It tells its own person so as well.
+    for number in 0..<2 {
+      try family.write(
+        second, 2, (0..<512).map { .include(tags, .int(Int64(number * 512 + $0))) })
+    }
+    let error = #expect(throws: SyncError.self) {
+      try family.write(second, 2, [.include(tags, .int(-1))])
+    }
+    #expect(error?.message.contains("1024 elements of sets or 256 KiB of long values") == true)
+  }
+
   @Test("A history of 3,000 values is cut alike by all, whoever wrote between")
   func historyBomb() throws {
     var family = try EngineFamily(3)

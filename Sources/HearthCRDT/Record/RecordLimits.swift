@@ -4,8 +4,9 @@
 /// cut equally. Each limit depends only on what the author itself wrote into the record before. An
 /// author's log has a single order, so the arrival of other authors' changes decides nothing. A
 /// limit on all authors together could not work that way, since it would have to refuse the last
-/// arrival. A device has the full limits in its first incarnation only, so that many incarnations
-/// are no way around them. Source of the rule: `docs/decisions/0060`.
+/// arrival. Only a person's first device has the full limits, in its first incarnation: nobody gets
+/// another one alone, whereas further devices and incarnations cost nothing. Source of the rule:
+/// `docs/decisions/0060`.
 package struct RecordLimits: Equatable, Sendable {
   /// What one author may put into one record.
   package struct Room: Equatable, Sendable {
@@ -20,9 +21,11 @@ package struct RecordLimits: Equatable, Sendable {
     }
   }
 
-  /// What the first incarnation of a device may put into one record.
+  /// What the first incarnation of a person's first device may put into one record.
   package var first: Room
-  /// What each later incarnation may put into one record.
+  /// What the first incarnation of each further device of a person may put into one record.
+  package var further: Room
+  /// What each later incarnation of a device may put into one record.
   package var later: Room
   /// The number of bytes of a value in one unit.
   ///
@@ -31,8 +34,11 @@ package struct RecordLimits: Equatable, Sendable {
   /// Each field with a number above this takes one unit.
   package var freeFieldNumber: UInt16
 
-  package init(first: Room, later: Room, unitBytes: Int, freeFieldNumber: UInt16) {
+  package init(
+    first: Room, further: Room, later: Room, unitBytes: Int, freeFieldNumber: UInt16
+  ) {
     self.first = first
+    self.further = further
     self.later = later
     self.unitBytes = unitBytes
     self.freeFieldNumber = freeFieldNumber
@@ -42,13 +48,19 @@ package struct RecordLimits: Equatable, Sendable {
   package static let standard = RecordLimits(
     first: Room(
       units: Limits.maximumRecordUnits, historyValues: Limits.maximumHistoryValues),
+    further: Room(
+      units: Limits.maximumFurtherRecordUnits, historyValues: Limits.maximumHistoryValues),
     later: Room(
       units: Limits.maximumLaterRecordUnits,
       historyValues: Limits.maximumLaterHistoryValues),
     unitBytes: Limits.recordUnitBytes, freeFieldNumber: Limits.freeFieldNumber)
 
   /// What an author may put into one record.
-  package func room(of author: Author) -> Room { author.isFirst ? first : later }
+  ///
+  /// - Parameter isFurther: whether its person had another device when this one came.
+  package func room(of author: Author, isFurther: Bool) -> Room {
+    author.isFirst ? (isFurther ? further : first) : later
+  }
 
   /// The cost of an operation, and whether it adds to its field's charge or only raises it.
   ///
@@ -65,14 +77,14 @@ package struct RecordLimits: Equatable, Sendable {
     }
   }
 
-  /// Whether all operations of one change on a record are within the limits of its author.
+  /// Whether all operations of one change on a record are within the room of its author.
   ///
   /// The author's earlier writes are already in the record, since one author's changes arrive in
   /// order.
   package func admit(
-    _ bodies: some Sequence<Operation.Body>, of dot: Dot, to state: RecordState
+    _ bodies: some Sequence<Operation.Body>, of dot: Dot, within room: Room,
+    to state: RecordState
   ) -> Bool {
-    let room = room(of: dot.author)
     var raised: [FieldID: UInt64] = [:]
     var total: UInt64?
     for body in bodies {
@@ -116,9 +128,12 @@ package struct RecordLimits: Equatable, Sendable {
 }
 
 extension Limits {
-  /// The most units of space that a device's first incarnation may use up in one record: one
-  /// mebibyte of long values, or the same number of set elements.
+  /// The most units of space that the first incarnation of a person's first device may use up in
+  /// one record: one mebibyte of long values, or the same number of set elements.
   package static let maximumRecordUnits: UInt64 = 4_096
+  /// The most units of space that the first incarnation of each further device of a person may use
+  /// up in one record.
+  package static let maximumFurtherRecordUnits: UInt64 = 1_024
   /// The most units of space that each later incarnation of a device may use up in one record.
   package static let maximumLaterRecordUnits: UInt64 = 256
   /// The number of bytes of a value in one unit of space; shorter values are free.

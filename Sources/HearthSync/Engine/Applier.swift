@@ -63,18 +63,19 @@ struct Applier<S: Store> {
   ///   - past: Everything that the author had seen, including its own earlier changes.
   ///   - judgement: The judgement of the change; nil in a control zone, whose operations are judged
   ///     one by one when the membership is resolved.
-  ///   - person: The author's person; nil in a control zone, and for a stranger.
+  ///   - writer: The author; nil in a control zone, and for a stranger.
   ///   - standing: The status of a person in the group as the author knew it.
   mutating func apply(
-    _ change: Change, past: Frontier, as judgement: Judgement?, by person: PersonID?,
+    _ change: Change, past: Frontier, as judgement: Judgement?, by writer: Membership.Writer?,
     standing: (PersonID) -> Membership.Standing?
   ) throws {
+    let person = writer?.person
     if let judgement, !counts(change, judgement, person, standing),
       !Mutant.countsByHalves.isActive
     {
       return
     }
-    let overfilled = overfilled(by: change)
+    let overfilled = overfilled(by: change, of: writer)
     if let key = overfilled {
       overfull[change.dot.author] = overfull[change.dot.author] ?? key
       if judgement != nil {
@@ -110,8 +111,9 @@ struct Applier<S: Store> {
 
   /// A record into which a change would put more than its author may; nil if the change respects
   /// the limits of every record.
-  private func overfilled(by change: Change) -> RecordKey? {
+  private func overfilled(by change: Change, of writer: Membership.Writer?) -> RecordKey? {
     let limits = RecordLimits.standard
+    let room = limits.room(of: change.dot.author, isFurther: writer?.isFurther ?? false)
     let counted = change.operations.filter { limits.mayLimit($0.body) }
     guard let first = counted.first else { return nil }
     let byKey =
@@ -119,7 +121,8 @@ struct Applier<S: Store> {
       ? [first.key: counted] : Dictionary(grouping: counted, by: \.key)
     return byKey.keys.sorted().first { key in
       guard let place = places[key], let operations = byKey[key] else { return false }
-      return !limits.admit(operations.lazy.map(\.body), of: change.dot, to: slots[place].state)
+      return !limits.admit(
+        operations.lazy.map(\.body), of: change.dot, within: room, to: slots[place].state)
     }
   }
 

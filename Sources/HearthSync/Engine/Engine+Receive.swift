@@ -351,7 +351,7 @@ extension Engine {
     var leads: [DeviceID: UInt64] = [:]
     let membership = membership(of: zone.group)
     for (item, word) in zip(queue.ready, judged(queue.ready, in: zone)) {
-      try applier.apply(item.change, past: item.past, as: word?.judgement, by: word?.person) {
+      try applier.apply(item.change, past: item.past, as: word?.judgement, by: word?.writer) {
         membership.standing(
           of: $0, knownTo: item.change.dot.author.device, at: item.controlSeen)
       }
@@ -366,10 +366,10 @@ extension Engine {
     report.authors = Set(report.authors + queue.ready.map(\.change.dot.author)).sorted()
   }
 
-  /// The judgement of a change, and its author's person.
+  /// The judgement of a change, and its author.
   private struct Judged {
     let judgement: Judgement
-    let person: PersonID?
+    let writer: Membership.Writer?
   }
 
   /// The judgement of each change; nil in a control zone.
@@ -393,11 +393,11 @@ extension Engine {
       let run = rest.prefix {
         $0.change.dot.author == first.change.dot.author && $0.controlSeen == first.controlSeen
       }
-      let person = membership.author(of: first.change.dot, at: first.controlSeen)
+      let writer = membership.author(of: first.change.dot, at: first.controlSeen)
       let judgement = judge(first)
       let areAlike = run.last.map { judge($0) == judgement } ?? true
       for item in run {
-        result.append(Judged(judgement: areAlike ? judgement : judge(item), person: person))
+        result.append(Judged(judgement: areAlike ? judgement : judge(item), writer: writer))
       }
     }
     return result

@@ -77,14 +77,15 @@ extension Engine {
     }
     let membership = membership(of: state.group)
     let heads = try known(ofControl: state.group, head)
+    let writer = membership.author(of: change.dot, at: heads)
     try store.transaction {
       var applier = Applier(zone: zone, store: store, policy: policy)
       try applier.prepare(for: CollectionOfOne(change))
       try applier.apply(
         change, past: past, as: try ownJudgement(of: operations, in: state, change.dot),
-        by: membership.person(of: device)?.id
+        by: writer
       ) { membership.standing(of: $0, knownTo: device, at: heads) }
-      try checkRoom(in: applier)
+      try checkRoom(in: applier, of: writer)
       if !Mutant.logApart.isActive { try store.append(bytes, dot: change.dot, to: zone) }
       if change.dot.sequence % UInt64(Engine.headInterval) == 0
         || bytes.count >= Engine.headBytes

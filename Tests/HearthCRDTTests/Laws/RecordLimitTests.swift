@@ -12,8 +12,8 @@ private let others = FieldID(.set, 5)
 ///
 /// No author of a run is in a first incarnation.
 private let small = RecordLimits(
-  first: .init(units: 99, historyValues: 99), later: .init(units: 2, historyValues: 2),
-  unitBytes: 4, freeFieldNumber: 255)
+  first: .init(units: 99, historyValues: 99), further: .init(units: 99, historyValues: 99),
+  later: .init(units: 2, historyValues: 2), unitBytes: 4, freeFieldNumber: 255)
 
 /// A device in its first incarnation.
 private func firstAuthor(_ number: Int) -> Author {
@@ -25,7 +25,7 @@ private func limited(_ limits: RecordLimits) -> ConvergentType<RecordState, [Ope
   ConvergentType(
     empty: RecordState(),
     apply: { bodies, state, version, past in
-      guard limits.admit(bodies, of: version.dot, to: state) else { return }
+      guard limits.admit(bodies, of: version.dot, within: limits.later, to: state) else { return }
       for body in bodies { state.apply(body, version: version, past: past, limits: limits) }
     },
     join: { RecordState.joined($0, knowing: $1, $2, knowing: $3) },
@@ -85,8 +85,12 @@ private func price(
 private final class Record {
   var state = RecordState()
 
-  func apply(_ body: Operation.Body, version: Version, past: Frontier) -> Bool {
-    guard RecordLimits.standard.admit([body], of: version.dot, to: state) else { return false }
+  func apply(
+    _ body: Operation.Body, version: Version, past: Frontier, isFurther: Bool = false
+  ) -> Bool {
+    let limits = RecordLimits.standard
+    let room = limits.room(of: version.dot.author, isFurther: isFurther)
+    guard limits.admit([body], of: version.dot, within: room, to: state) else { return false }
     state.apply(body, version: version, past: past)
     return true
   }
@@ -240,6 +244,30 @@ struct RecordLimitTests {
         .assign(cost, .int(5)), version: version(1, 2),
         past: Frontier([(firstAuthor(1), UInt64(1_024))])))
     #expect(record.state.shown(cost) == .int(5))
+  }
+
+  @Test("A further device of a person has 1,024 units, and as many values of a history as any")
+  func furtherDevices() {
+    #expect(Limits.maximumFurtherRecordUnits == 1_024)
+    let record = Record()
+    func apply(_ body: Operation.Body, at sequence: UInt64, isFurther: Bool = true) -> Bool {
+      record.apply(
+        body, version: version(sequence), past: past(sequence), isFurther: isFurther)
+    }
+    for number in 1...1_024 as ClosedRange<UInt64> {
+      #expect(apply(.include(tags, .int(Int64(number))), at: number))
+    }
+    #expect(!apply(.include(tags, .int(0)), at: 1_025))
+    #expect(apply(.include(tags, .int(0)), at: 1_025, isFurther: false))
+    for number in 1...1_024 as ClosedRange<UInt64> {
+      #expect(apply(.assign(cost, .int(1)), at: 1_025 + number))
+    }
+    #expect(!apply(.assign(cost, .int(1)), at: 2_050))
+    let later = Author(device: firstAuthor(1).device, incarnation: 2 << 32)
+    for isFurther in [false, true] {
+      #expect(
+        RecordLimits.standard.room(of: later, isFurther: isFurther) == RecordLimits.standard.later)
+    }
   }
 
   @Test("A device has one first incarnation; each other has 256 units and 64 values of a history")
