@@ -100,8 +100,6 @@ extension ControlResolver {
 
   // MARK: Invitations
 
-  /// The most devices that a person may have had in one membership; twice as many self-invitations.
-  static var maximumDevices: Int { 64 }
   /// The number of joins that are examined beyond those that an invitation allows.
   ///
   /// Only joins that their authors had a right to write count, so no member can block newcomers.
@@ -205,7 +203,7 @@ extension ControlResolver {
         self.person(made) == person || rank(made) > role(of: number, past)?.rank ?? .max
       else { return .alreadyThere }
       let devices = live.furtherDevices[number]
-      return areFewer(devices, than: ControlResolver.maximumDevices, past) ? nil : .tooMany
+      return areFewer(devices, than: Limits.maximumDevices, past) ? nil : .tooMany
     }
     verdict.given = terms.role
     verdict.admitted = place
@@ -226,7 +224,7 @@ extension ControlResolver {
     // An invitation to oneself admits a further device in any role.
     if invite.person == person {
       let made = live.invitesToOneself[verdict.enrolment.flatMap { log.comers[$0] }]
-      return areFewer(made, than: ControlResolver.maximumDevices * 2, .past(place)) ? nil : .tooMany
+      return areFewer(made, than: Limits.maximumDevices * 2, .past(place)) ? nil : .tooMany
     }
     if let invited = invite.person, addition(of: invited, .past(place)) != nil {
       return requireAbove(invited, place, &verdict)

@@ -8,7 +8,12 @@ package struct Introduction: Sendable {
   /// The invitation that it used; nil for a founder or a device that used recovery words.
   let invite: Identifier?
   /// Whether it takes one of the slots for devices that no current member vouches for.
-  let isStranger: Bool
+  package let isStranger: Bool
+  /// The person at whose expense the device writes: whose recovery words or link for a further
+  /// device it used; nil for a newcomer.
+  package var sponsor: PersonID?
+  /// Whether it uses the present recovery words to end all other devices of the person.
+  package var endsOthers = false
 }
 
 /// The number of further devices that may begin logs in the control zone.
@@ -76,7 +81,8 @@ extension Membership {
         proofs.isProven(join, by: invite, group: resolver.group)
       else { continue }
       return Introduction(
-        card: join.device, invite: join.invite, isStranger: !resolver.isLive[place])
+        card: join.device, invite: join.invite, isStranger: !resolver.isLive[place],
+        sponsor: invite.person)
     }
     return nil
   }
@@ -90,7 +96,9 @@ extension Membership {
         message: Membership.signedBytes(group: resolver.group, dot: dot, recover.signedBody),
         signature: recover.signature)
       guard !recover.signature.isEmpty, proofs.holds(claim) else { continue }
-      return Introduction(card: recover.device, invite: nil, isStranger: keys != present)
+      return Introduction(
+        card: recover.device, invite: nil, isStranger: keys != present, sponsor: recover.person,
+        endsOthers: recover.revokesOthers && keys == present)
     }
     return nil
   }

@@ -406,7 +406,8 @@ struct CausalVerdictTests {
         zone.set(head)
       }
       let causes = CauseCheck(
-        room: AuthorRoom(membership, control: zone), control: zone.reached)
+        room: AuthorRoom(membership, sponsors: [:], control: zone),
+        control: zone.reached)
       let news = FrontierDifference(heads: [])
       var seen = zone.frontier
       #expect(
@@ -431,7 +432,7 @@ struct CausalVerdictTests {
     let family = try EngineFamily(3)
     let membership = family.members[0].membership(of: family.group)
     let control = try family.members[0].zone(family.control)
-    let room = AuthorRoom(membership, control: control)
+    let room = AuthorRoom(membership, sponsors: [:], control: control)
     let device = family.members[1].device
     let life = Author(device: device, incarnation: 9_999 << 32)
     func seen(_ lives: Int) -> Frontier {

@@ -24,6 +24,16 @@ package enum Limits {
   /// The most incarnations of a group beyond the persons' own limits: incarnations that others have
   /// seen.
   package static let maximumCitedLives = 2_000
+  /// The most devices that one person brings into a group, by recovery words and links for further
+  /// devices.
+  package static let maximumDevices = 64
+  /// The places of a person beyond ``maximumDevices`` and ``maximumLives``.
+  ///
+  /// Only recoveries that revoke the person's other devices take them, so that whoever used the
+  /// words up in another way keeps nobody out.
+  package static let maximumSpareDevices = 16
+  /// The most incarnations that come by links for newcomers in one batch.
+  package static let maximumNewcomerLives = 1_000
   /// The most fork points that may end one log of records.
   ///
   /// A log with more fork points ends before its first change, so that nobody can make others prove

@@ -12,7 +12,7 @@ struct MissingCause: Equatable {
 /// All code that applies, holds back and reopens segments uses this one check.
 struct CauseCheck {
   /// The authors that the zone admits.
-  let room: AuthorRoom
+  var room: AuthorRoom
   /// How far the group's control zone is applied, for a data zone; nil in the control zone.
   private let control: Frontier?
 

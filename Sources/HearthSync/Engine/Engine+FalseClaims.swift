@@ -4,10 +4,11 @@ import HearthMembership
 // Changes that cite what their authors cannot have seen: held back, kept as evidence, reported.
 extension Engine {
   /// The authors that a zone admits.
-  func room(of zone: ZoneState) -> AuthorRoom {
-    AuthorRoom(
-      membership(of: zone.group),
-      control: zone.kind == .control ? nil : try? controlZone(of: zone.group))
+  func room(of zone: ZoneState) throws -> AuthorRoom {
+    let control = zone.kind == .control ? nil : try? controlZone(of: zone.group)
+    let sponsors = try Sponsors(of: control?.id ?? zone.id, in: store)
+    return AuthorRoom(
+      membership(of: zone.group), sponsors: sponsors.people, control: control)
   }
 
   /// The lookup of a data zone's citations; nil for a control zone.

@@ -35,6 +35,13 @@ extension Engine {
       if changes.lowerBound <= end + 1 { ends[author] = max(end, changes.upperBound) }
     }
 
+    /// The logs with opened segments, in order, each with whether all of them were applied.
+    func logs(in zone: ZoneState) -> [(author: Author, isWhole: Bool)] {
+      Set(opened.map(\.author)).sorted().map {
+        ($0, zone.head(of: $0).sequence >= end(of: $0, in: zone))
+      }
+    }
+
     /// Up to where a log's segments are worth opening: behind a gap they stay pending anyway.
     func end(of author: Author, in zone: ZoneState) -> UInt64 {
       ends[author] ?? zone.head(of: author).sequence
@@ -46,7 +53,7 @@ extension Engine {
     let zone: ZoneState
     let membership: Membership
     /// Decides which changes are applied, or not awaited.
-    let causes: CauseCheck
+    var causes: CauseCheck
     /// Whether all segments are opened, because the zone is being rebuilt.
     let isRebuilding: Bool
     /// Whether segments of unknown authors were tried with the current knowledge of people.
@@ -124,7 +131,7 @@ extension Engine {
     Readiness(
       zone: zone, membership: membership,
       causes: CauseCheck(
-        room: room(of: zone),
+        room: try room(of: zone),
         control: zone.kind == .data ? try controlZone(of: zone.group).reached : nil),
       isRebuilding: isRebuilding,
       hasTriedStrangers: try !hasWaiting

@@ -35,7 +35,9 @@ extension Engine {
       try store.setFact(
         Engine.incarnationFact, Engine.bytes(of: draft.incarnation))
       try store.setFact(Engine.lifeFact(draft.author), Engine.bytes(of: nowMilliseconds))
-      let isAdmitted = draft.zones.allSatisfy { draft.room(of: $0).admits(draft.author, in: $0) }
+      let isAdmitted = try draft.zones.allSatisfy {
+        try draft.room(of: $0).admits(draft.author, in: $0)
+      }
       let reissued = isAdmitted ? try draft.takeBack(ends, now: nowMilliseconds) : []
       // For earlier incarnations, opening does not read own changes beyond a saved head.
       let old = Author(device: device, incarnation: previous)
@@ -51,7 +53,7 @@ extension Engine {
         // Beyond the limit of incarnations, the node can still be opened and read; writing explains
         // why it fails.
         guard draft.membership(of: zone.group).isActive(device),
-          draft.room(of: zone).admits(draft.author, in: zone)
+          try draft.room(of: zone).admits(draft.author, in: zone)
         else { continue }
         _ = try draft.writeControl(
           [.incarnate(.init(previous: previous, reason: String(reason.prefix(200))))],

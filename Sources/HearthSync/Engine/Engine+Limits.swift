@@ -57,6 +57,33 @@ extension Engine {
     return found
   }
 
+  /// Adds one notice per person whose words and links let in more devices than one person may have.
+  ///
+  /// - Parameter person: At whose expense the devices come; nil if nobody answers for them.
+  /// - Returns: The reason why a further device has no place.
+  func noteArrivals(
+    of person: PersonID?, in zone: ZoneState, nowMilliseconds: UInt64
+  ) throws -> String {
+    guard let person else {
+      return "too many devices that belong to nobody have logs in the members' log"
+    }
+    let name = membership(of: zone.group).person(person)?.name ?? "somebody"
+    let reason =
+      "recovery words and links of \(name) let in more devices than one person may have "
+      + "(\(Limits.maximumDevices), with \(Limits.maximumLives) incarnations in all)"
+    let fact = "limit.arrivals.\(person.hex)"
+    guard try store.fact(fact) == nil else { return reason }
+    try store.setFact(fact, Engine.bytes(of: nowMilliseconds))
+    try store.add(
+      Notice(
+        kind: .limit, zone: zone.id, device: nil,
+        text: "\(reason): the others have no place. If that was not \(name), \(name) can still use "
+          + "`hearth recover --revoke-others` and then `hearth words rotate`; if it was, an owner "
+          + "or admin can remove \(name)",
+        milliseconds: nowMilliseconds))
+    return reason
+  }
+
   /// Adds one notice per device that exceeded a limit, with a remedy.
   ///
   /// - Parameter advice: The remedy; nil if an honest program never exceeds the limit.

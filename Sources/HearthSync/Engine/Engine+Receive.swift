@@ -185,14 +185,14 @@ extension Engine {
       report = ReceiveReport()
       tickedClock = clock
       var intake = Intake(blobs, waiting: try store.pendingEntries(in: zone))
-      let readiness = try readiness(
+      var readiness = try readiness(
         of: draft, membership, isRebuilding: isRebuilding, hasNews: intake.hasFresh,
         hasWaiting: !intake.waiting.isEmpty)
       var judged = try judgedLogs(isRebuilding ? [:] : intake.claims, of: zone, isRebuilding)
       intake.sort(in: draft) { readiness.isReady($0, in: draft, judged.claims) }
       while var slice = try nextSlice(of: &intake, in: draft, readiness, &report) {
         hold(&slice, where: ends)
-        introduce(&slice, intake, in: draft, membership)
+        introduce(&slice, intake, in: draft, membership, to: &readiness.causes.room)
         var queue = CausalQueue(
           slice.opened, causes: readiness.causes, ends: ends, judged: judged,
           evidence: try evidence(for: draft),
@@ -200,7 +200,8 @@ extension Engine {
         try queue.run(on: &draft)
         try checkBase(of: draft.id, against: queue.forks)
         try refuse(
-          queue, in: draft, isRebuilding: isRebuilding, nowMilliseconds: nowMilliseconds, &report)
+          queue, in: draft, readiness.causes.room, isRebuilding: isRebuilding,
+          nowMilliseconds: nowMilliseconds, &report)
         try apply(queue, in: draft, &tickedClock, nowMilliseconds: nowMilliseconds, &report)
         try noteFalseClaims(
           queue.falseClaims, in: draft, nowMilliseconds: nowMilliseconds, &report)
@@ -211,13 +212,14 @@ extension Engine {
           queue.forks + hidden, in: draft, nowMilliseconds: nowMilliseconds, &intake, &report)
         report.evidence += evidence(among: queue.contradictions, in: draft)
         report.evidence += try earlierForks(in: queue.waiting.map(\.segment), of: draft)
-        for author in Set(slice.opened.map(\.author)).sorted() {
-          let isWhole = draft.head(of: author).sequence >= slice.end(of: author, in: draft)
-          intake.note(author, isWhole: isWhole)
-        }
-        let moved = queue.ready.map(\.change.dot.author) + queue.falseClaims.map(\.author)
+        for log in slice.logs(in: draft) { intake.note(log.author, isWhole: log.isWhole) }
+        // What cites a log without a place does not wait for it.
+        let moved =
+          queue.ready.map(\.change.dot.author) + queue.falseClaims.map(\.author)
+          + queue.refused.map(\.author)
         intake.moved(Set(moved).sorted()) { readiness.isReady($0, in: draft, judged.claims) }
       }
+      try Sponsors.add(readiness.causes.room.begun(in: draft), of: zone, in: store)
       try save(uncertain: judged.uncertain, of: zone)
       try tidy(
         &intake, in: draft, membership, isRebuilding: isRebuilding,
@@ -261,62 +263,29 @@ extension Engine {
       uncertain: isRebuilding ? [:] : try uncertainChanges(in: zone))
   }
 
-  /// Keeps the segments of known or admissible authors in a slice; the others stay pending.
-  ///
-  /// An author whom a member has seen is admitted in any case, even if the citing segment is itself
-  /// pending. Thus all nodes converge on the same logs, whatever the order of arrival.
-  private func introduce(
-    _ slice: inout Slice, _ intake: Intake, in zone: ZoneState, _ membership: Membership
-  ) {
-    guard slice.opened.contains(where: { $0.introduction != nil }) else { return }
-    var room = membership.introductionRoom
-    var cited: Set<DeviceID> = []
-    for segment in slice.opened where membership.isActive(segment.author.device) {
-      for change in segment.changes {
-        cited.formUnion(change.seen.heads.map(\.author.device))
-      }
-    }
-    for entry in intake.waiting.values.map(\.entry) {
-      guard let author = entry.author(in: zone), membership.isActive(author.device) else {
-        continue
-      }
-      cited.formUnion(entry.wait.seen.entries.map(\.author.device))
-    }
-    var admitted: [DeviceID: Bool] = [:]
-    var unopened: [PendingSegment] = []
-    slice.opened.removeAll { segment in
-      guard let introduction = segment.introduction else { return false }
-      let device = segment.author.device
-      let isIn = admitted[device] ?? room.admit(introduction, isCited: cited.contains(device))
-      admitted[device] = isIn
-      guard !isIn else {
-        Probe.authorIntroducesItself.hit()
-        return false
-      }
-      Probe.strangerWaits.hit()
-      unopened.append(
-        PendingSegment(digest: segment.digest, reason: .author, bytes: segment.bytes))
-      return true
-    }
-    slice.unopened += unopened
-  }
-
   /// Reports unusable segments of known authors, and adds one notice per author.
   private func refuse(
-    _ queue: CausalQueue, in zone: ZoneState, isRebuilding: Bool, nowMilliseconds: UInt64,
-    _ report: inout ReceiveReport
+    _ queue: CausalQueue, in zone: ZoneState, _ room: AuthorRoom, isRebuilding: Bool,
+    nowMilliseconds: UInt64, _ report: inout ReceiveReport
   ) throws {
     // A rebuild judges by the membership of everything that was applied before it.
     let refused =
       queue.impossible.map { (segment: $0, kind: Refusals.Kind.forever) }
       + queue.refused.map { (segment: $0, kind: Refusals.Kind.members) }
     guard !refused.isEmpty else { return }
-    let room = room(of: zone)
     for (segment, kind) in refused {
-      let name = deviceName(segment.author.device, in: zone)
+      report.noted.append(Refusals.Refused(digest: segment.digest, kind: kind))
       let isOver =
         zone.kind != .control
         && membership(of: zone.group).isKnownOver(segment.epoch, of: zone.id)
+      let isMember = membership(of: zone.group).device(segment.author.device) != nil
+      if kind == .members, !isOver, !isMember {
+        let text = try noteArrivals(
+          of: room.sponsor(of: segment.author.device), in: zone, nowMilliseconds: nowMilliseconds)
+        report.refused.append((segment.digest, text))
+        continue
+      }
+      let name = deviceName(segment.author.device, in: zone)
       let reason =
         isOver
         ? "\(name) encrypted this with a key that a removed member still has, although it had seen "
@@ -328,7 +297,6 @@ extension Engine {
             + "the zone has more than \(Limits.maximumAuthors) authors: ask for the removal of "
             + "that person, who can join again"
       report.refused.append((segment.digest, reason))
-      report.noted.append(Refusals.Refused(digest: segment.digest, kind: kind))
       // The author may not have known that the key was over, and may be one of many innocent ones.
       guard !isOver else { continue }
       try noteLimit(

@@ -194,14 +194,7 @@ extension Engine {
         "this transaction has \(operations.count) operations, but at most "
           + "\(Limits.maximumOperations) are allowed: split it")
     }
-    let room = room(of: zone)
-    guard room.admits(author, in: zone) else {
-      throw SyncError(
-        .tooLarge,
-        "your devices have started \(room.lives(of: device, in: zone)) incarnations in "
-          + "\(zone.name), or the zone has too many authors: ask to be removed, make a new node "
-          + "with `hearth init` and join again")
-    }
+    if zone.head(of: author).sequence == 0 { try requirePlace(in: zone) }
     let next = try nextDot(in: zone.id)
     var deleted: Set<RecordKey> = []
     for (index, operation) in operations.enumerated() {
@@ -213,6 +206,17 @@ extension Engine {
           .invalidOperation, "a record cannot be written after its deletion in one transaction")
       }
     }
+  }
+
+  /// Requires that the zone admits this incarnation.
+  private func requirePlace(in zone: ZoneState) throws {
+    let room = try room(of: zone)
+    guard !room.admits(author, in: zone) else { return }
+    throw SyncError(
+      .tooLarge,
+      "your devices have started \(room.lives(of: device, in: zone)) incarnations in "
+        + "\(zone.name), or the zone has too many authors: ask to be removed, make a new node "
+        + "with `hearth init` and join again")
   }
 
   private func validate(

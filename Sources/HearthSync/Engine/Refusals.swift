@@ -123,6 +123,7 @@ extension Refusals {
       Envelope.maximumEnvelopeBytes, Limits.maximumChangeBytes, Limits.maximumOperations,
       Limits.maximumSegmentChanges, Limits.maximumSegmentBytes, Limits.maximumSegmentItems,
       Limits.maximumAuthors, Limits.maximumLives, Limits.maximumCitedLives,
+      Limits.maximumDevices, Limits.maximumSpareDevices,
       Limits.maximumEventFields, Limits.maximumValueBytes,
     ] {
       writer.varint(limit)

@@ -105,7 +105,7 @@ extension Engine {
     let control = try controlZone(of: group)
     // This includes devices that belong to the group only by a history that nobody has shown yet.
     guard membership(of: group).card(of: device) != nil,
-      room(of: control).admits(author, in: control),
+      try room(of: control).admits(author, in: control),
       control.forkEnds[author] == nil
     else { return false }
     var starts = control.forkEnds

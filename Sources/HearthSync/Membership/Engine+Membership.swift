@@ -248,18 +248,6 @@ extension Engine {
   }
 }
 
-extension Change {
-  /// The change's membership operations.
-  var controlOperations: [ControlOperation] {
-    operations.compactMap { operation in
-      guard operation.key.type == ControlOperation.type, case .event(let fields) = operation.body,
-        let body = fields.first(where: { $0.field == ControlOperation.bodyField })?.value.bytes
-      else { return nil }
-      return try? ControlOperation(decoding: body)
-    }
-  }
-}
-
 extension Engine {
   /// Takes keys from changes of the control zone, even if earlier changes are missing.
   ///

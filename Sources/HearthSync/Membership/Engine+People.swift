@@ -372,6 +372,7 @@ extension Engine {
   /// - Parameters:
   ///   - revokingOthers: Whether to revoke every other device of the person, with new keys.
   ///   - sign: Signs with the recovery words.
+  /// - Throws: `notAllowed` if others would give the device no place.
   package mutating func recover(
     _ person: PersonID, in group: GroupID, deviceName: String, revokingOthers: Bool,
     signing sign: Signer, nowMilliseconds: UInt64
@@ -386,6 +387,7 @@ extension Engine {
     recover.signature = try sign(
       Membership.recoverDomain,
       Membership.signedBytes(group: group, dot: dot, recover.signedBody))
+    try requirePlace(for: recover, at: dot, in: group)
     let isReader = membership.person(person)?.role == .reader
     let keys =
       revokingOthers && !isReader
@@ -395,5 +397,25 @@ extension Engine {
     let closings = revokingOthers ? closings(in: group) { others.contains($0.creator) } : []
     try perform(
       [.recover(recover)] + closings + keys, in: group, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Requires that a recovery of this device has a place in the control zone.
+  private func requirePlace(
+    for recover: ControlOperation.Recover, at dot: Dot, in group: GroupID
+  ) throws {
+    let control = try controlZone(of: group)
+    guard
+      let introduction = membership(of: group)
+        .introduction(.recover(recover), at: dot, in: group)
+    else { return }
+    var room = try room(of: control)
+    room.introduce(device, introduction, hasRight: true, isCited: false)
+    guard !room.admits(dot.author, in: control) else { return }
+    throw SyncError(
+      .notAllowed,
+      "these words let in as many devices as one person may have: "
+        + (recover.revokesOthers
+          ? "ask an owner or admin to remove you, and to invite you as somebody new"
+          : "recover with `--revoke-others`"))
   }
 }

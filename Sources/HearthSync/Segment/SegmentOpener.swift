@@ -128,7 +128,7 @@ struct SegmentOpener {
     guard let author = changes.first?.dot.author,
       zone.authorTag(of: author.device) == authorTag
     else { throw SyncError(.notAuthentic, "the author does not match the segment's header") }
-    guard let introduction = introduction(in: changes, of: author.device) else {
+    guard let introduction = introduction(in: changes) else {
       Probe.authorUnknown.hit()
       return .waits(.author)
     }
@@ -166,19 +166,13 @@ struct SegmentOpener {
 
   /// The introduction that vouches for a device that the log does not name.
   ///
-  /// It is an invitation or a use of recovery words, with keys that hash to the device's id.
-  private func introduction(in changes: [Change], of device: DeviceID) -> Introduction? {
-    for change in changes {
-      for operation in change.operations where operation.key.type == ControlOperation.type {
-        guard case .event(let fields) = operation.body,
-          let body = fields.first(where: { $0.field == ControlOperation.bodyField })?.value.bytes,
-          let control = try? ControlOperation(decoding: body)
-        else { continue }
-        let found = membership.introduction(control, at: change.dot, in: zone.group)
-        if let found { return found }
-      }
-    }
-    return nil
+  /// It is the one use of an invitation or of recovery words in the log's first change, with keys
+  /// that hash to the device's id. No honest device uses two ways in, and each costs a signature.
+  private func introduction(in changes: [Change]) -> Introduction? {
+    guard let first = changes.first, first.dot.sequence == 1 else { return nil }
+    let entries = first.controlOperations.filter { $0.phase == 0 }
+    guard entries.count == 1 else { return nil }
+    return membership.introduction(entries[0], at: first.dot, in: zone.group)
   }
 
   private func verify(_ bytes: [UInt8], author: Author, card: DeviceCard) throws {

@@ -4,26 +4,101 @@ import HearthMembership
 /// Decides which authors a group's zones admit.
 ///
 /// Incarnations enter through the control log: an author of records must have written there first.
-/// Each person has a quota of incarnations for all their devices. An incarnation beyond the quota
-/// is admitted only if another person's device cites it, so that all nodes converge on the same
-/// logs whatever arrived first. Such incarnations have a quota of their own (decision 0061).
+/// Each person has a quota of incarnations for all their devices, and of devices. A device that
+/// introduces itself uses the quota of the person whose words or link it shows, with effect or
+/// without. An incarnation beyond a quota is admitted only if another person's device cites it, so
+/// that all nodes converge on the same logs whatever arrived first. Such incarnations have a quota
+/// of their own (decision 0061).
 struct AuthorRoom: Sendable {
-  /// The devices of one person, which share a quota.
-  private let sharers: [DeviceID: [DeviceID]]
+  /// Who shares a quota.
+  private enum Account: Hashable {
+    /// A person's devices, and those that came at the person's expense.
+    case person(PersonID)
+    /// The other devices without effect.
+    case strangers
+    /// The devices that introduce themselves in one batch by links for newcomers.
+    case newcomers
+    /// A device that the log does not name.
+    case unknown(DeviceID)
+  }
+
+  /// A device that introduces itself in a batch.
+  private struct Arrival {
+    /// The most other devices of its account.
+    let devices: Int
+    /// The most incarnations of its account before it.
+    let lives: Int
+    /// Whether an operation of another person has seen it.
+    let isCited: Bool
+  }
+
+  private var accounts: [DeviceID: Account] = [:]
+  /// The devices of each account.
+  private var members: [Account: [DeviceID]] = [:]
+  private var arrivals: [DeviceID: Arrival] = [:]
   /// The control zone, if the zone holds records; nil if the zone itself is the control zone.
   private let control: ZoneState?
 
-  init(_ membership: Membership, control: ZoneState?) {
-    let devices = Dictionary(grouping: membership.allDevices, by: \.person)
-    var sharers: [DeviceID: [DeviceID]] = [:]
-    for device in membership.allDevices { sharers[device.id] = devices[device.person]?.map(\.id) }
-    self.sharers = sharers
+  /// - Parameter sponsors: at whose expense devices began their logs in the control zone.
+  init(_ membership: Membership, sponsors: [DeviceID: PersonID], control: ZoneState?) {
     self.control = control
+    for device in membership.cards.keys {
+      let person = sponsors[device] ?? membership.device(device)?.person
+      add(device, to: person.map(Account.person) ?? .strangers)
+    }
   }
+
+  private mutating func add(_ device: DeviceID, to account: Account) {
+    accounts[device] = account
+    members[account, default: []].append(device)
+  }
+
+  // MARK: Arrivals
+
+  /// Notes a device that introduces itself in the batch at hand.
+  ///
+  /// - Parameters:
+  ///   - hasRight: whether its introduction alone gives it a place.
+  ///   - isCited: whether an operation of another person has seen it.
+  mutating func introduce(
+    _ device: DeviceID, _ introduction: Introduction, hasRight: Bool, isCited: Bool
+  ) {
+    let isKnown = accounts[device] != nil
+    guard let person = introduction.sponsor else {
+      if !isKnown { add(device, to: hasRight ? .newcomers : .strangers) }
+      let lives = hasRight ? Limits.maximumNewcomerLives : 0
+      arrivals[device] = Arrival(devices: .max, lives: lives, isCited: isCited)
+      return
+    }
+    if !isKnown { add(device, to: .person(person)) }
+    // Whoever has words or a link that do not count any more leaves room for their person.
+    let part = introduction.isStranger ? 2 : 1
+    let spare = introduction.endsOthers ? Limits.maximumSpareDevices : 0
+    arrivals[device] = Arrival(
+      devices: Limits.maximumDevices / part + spare, lives: Limits.maximumLives / part + spare,
+      isCited: isCited)
+  }
+
+  /// The person whose quota a device uses; nil for a newcomer and for a stranger.
+  func sponsor(of device: DeviceID) -> PersonID? {
+    guard case .person(let person) = account(of: device) else { return nil }
+    return person
+  }
+
+  /// The devices that began their logs in this batch at a person's expense.
+  func begun(in zone: ZoneState) -> [DeviceID: PersonID] {
+    var begun: [DeviceID: PersonID] = [:]
+    for device in arrivals.keys where zone.lives(of: device) > 0 {
+      begun[device] = sponsor(of: device)
+    }
+    return begun
+  }
+
+  // MARK: Places
 
   /// Whether an author's changes may be applied to a zone.
   func admits(_ author: Author, in zone: ZoneState) -> Bool {
-    if zone.head(of: author).sequence > 0 { return true }
+    if zone.head(of: author).sequence > 0 || zone.hadPlace(author) { return true }
     if let control {
       return control.head(of: author).sequence > 0 || !isCrowded(author.device, in: control)
     }
@@ -37,10 +112,14 @@ struct AuthorRoom: Sendable {
   /// An incarnation beyond its person's quota is admitted once others cite it. A change that cites
   /// such an incarnation therefore waits for it. The exceptions are the control log, where the
   /// citation itself admits the incarnation, and a quota that is exhausted, because it stays
-  /// exhausted.
+  /// exhausted. Whether a device that the log does not name has a place is told by its introduction
+  /// alone, so it is awaited until that quota is exhausted.
   func isAwaited(_ author: Author, in zone: ZoneState) -> Bool {
     if zone.head(of: author).sequence > 0 { return true }
-    guard let control else { return admits(author, in: zone) }
+    guard let control else {
+      return admits(author, in: zone)
+        && (accounts[author.device] != nil || overflow(of: zone) < Limits.maximumCitedLives)
+    }
     return isAwaitedInControl(author) || control.head(of: author).sequence > 0
   }
 
@@ -48,14 +127,24 @@ struct AuthorRoom: Sendable {
   /// author.
   func isAwaitedInControl(_ author: Author) -> Bool {
     guard let control, control.head(of: author).sequence == 0 else { return true }
+    let hasPlace = accounts[author.device] != nil && !isCrowded(author.device, in: control)
     return control.heads.count < Limits.maximumAuthors
-      && (!isCrowded(author.device, in: control)
-        || overflow(of: control) < Limits.maximumCitedLives)
+      && (hasPlace || overflow(of: control) < Limits.maximumCitedLives)
   }
 
-  /// Whether a person's devices have used up their quota of incarnations.
+  /// Whether the quota that a device uses is exhausted.
+  ///
+  /// Of the devices that introduce themselves, those that others have seen come first, so that a
+  /// new node begins with the logs that the others have.
   private func isCrowded(_ device: DeviceID, in zone: ZoneState) -> Bool {
-    lives(of: device, in: zone) >= Limits.maximumLives
+    guard let arrival = arrivals[device] else {
+      return lives(of: device, in: zone) >= Limits.maximumLives
+    }
+    let before = members(of: device).filter { other in
+      other != device && (zone.lives(of: other) > 0 || arrivals[other]?.isCited ?? false)
+    }
+    let lives = before.reduce(zone.lives(of: device)) { $0 + max(1, zone.lives(of: $1)) }
+    return before.count >= arrival.devices || lives >= arrival.lives
   }
 
   /// Whether the quota of a person was exhausted for someone who had seen this much of the control
@@ -65,28 +154,40 @@ struct AuthorRoom: Sendable {
   /// later.
   func hadNoPlace(for author: Author, knowing controlSeen: Frontier) -> Bool {
     guard control != nil, controlSeen[author] == 0 else { return false }
-    let own = sharers[author.device] ?? [author.device]
-    return controlSeen.entries.count { own.contains($0.author.device) } >= Limits.maximumLives
+    let own = account(of: author.device)
+    let logs = controlSeen.entries.map(\.author).filter { account(of: $0.device) == own }
+    if logs.count >= Limits.maximumLives { return true }
+    let devices = Set(logs.map(\.device))
+    return !devices.contains(author.device) && devices.count >= Limits.maximumDevices / 2
   }
 
-  /// The number of incarnations with changes in a zone, of all devices of a device's person.
+  /// The number of incarnations with changes in a zone that share a quota with a device.
   func lives(of device: DeviceID, in zone: ZoneState) -> Int {
-    (sharers[device] ?? [device]).reduce(0) { $0 + zone.lives(of: $1) }
+    members(of: device).reduce(0) { $0 + zone.lives(of: $1) }
+  }
+
+  private func account(of device: DeviceID) -> Account { accounts[device] ?? .unknown(device) }
+
+  private func members(of device: DeviceID) -> [DeviceID] {
+    members[account(of: device)] ?? [device]
   }
 
   private func isCitedByOthers(_ author: Author, in zone: ZoneState) -> Bool {
-    let own = sharers[author.device] ?? [author.device]
+    if arrivals[author.device]?.isCited ?? false { return true }
+    let own = account(of: author.device)
     return zone.heads.contains { head in
-      head.seen[author] > 0 && !own.contains(head.author.device)
+      guard head.seen[author] > 0, case .person = account(of: head.author.device) else {
+        return false
+      }
+      return account(of: head.author.device) != own
     }
   }
 
-  /// The number of incarnations beyond the quotas of their persons.
+  /// The number of incarnations beyond their quotas.
   private func overflow(of zone: ZoneState) -> Int {
-    var counts: [DeviceID: Int] = [:]
-    for head in zone.heads {
-      counts[sharers[head.author.device]?.first ?? head.author.device, default: 0] += 1
-    }
+    var counts: [Account: Int] = [:]
+    for head in zone.heads { counts[account(of: head.author.device), default: 0] += 1 }
+    counts[.newcomers] = nil
     return counts.values.reduce(0) { $0 + max(0, $1 - Limits.maximumLives) }
   }
 }

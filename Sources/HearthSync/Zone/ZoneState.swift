@@ -28,6 +28,8 @@ package struct ZoneState: Sendable {
   package private(set) var heads: [LogHead]
   /// The heads as a frontier.
   package private(set) var frontier: Frontier
+  /// The authors that had logs here before the heads were removed for a rebuild.
+  private var placed: Set<Author> = []
   /// The zone's opaque tag on transports.
   package let tag: Identifier
   /// The devices by opaque author tag.
@@ -107,8 +109,12 @@ package struct ZoneState: Sendable {
     frontier.advance(head.author, to: head.sequence)
   }
 
+  /// Whether an author had a log here before the zone was rebuilt, and keeps its place.
+  func hadPlace(_ author: Author) -> Bool { placed.contains(author) }
+
   /// Removes every head before the zone is rebuilt from its log.
   mutating func resetHeads() {
+    placed = Set(heads.map(\.author))
     heads = []
     frontier = Frontier()
   }
