@@ -105,11 +105,12 @@ struct BegunForkTests {
     let claim = FalseClaim(
       author: author, sequence: 2, kind: .content,
       cited: Dot(author: family.members[ben].author, sequence: 1), isControl: false)
+    let room = try family.members[anna].room(of: zone)
     func limit(_ forkEnd: UInt64?, _ uncertain: UInt64?) -> (UInt64, Bool) {
       var zone = zone
       zone.forkEnds[author] = forkEnd
       let logs = CitationJudge.Logs(
-        zone: zone, room: family.members[anna].room(of: zone),
+        zone: zone, room: room,
         claims: uncertain == nil ? [author: claim] : [:],
         uncertain: uncertain.map { [author: $0] } ?? [:], isControl: false
       ) { _, _ in .unreadable }

@@ -62,15 +62,15 @@ extension Engine {
     var tickedClock = clock
     let time = tickedClock.tick(nowMilliseconds: nowMilliseconds)
     let change = try makeChange(operations, head: head, in: state, time: time)
-    var writer = ByteWriter(capacity: 256)
-    change.encode(into: &writer)
-    guard writer.count <= Limits.maximumChangeBytes else {
+    var encoder = ByteWriter(capacity: 256)
+    change.encode(into: &encoder)
+    guard encoder.count <= Limits.maximumChangeBytes else {
       throw SyncError(
         .tooLarge,
-        "this transaction has \(writer.count) bytes, but at most \(Limits.maximumChangeBytes) "
+        "this transaction has \(encoder.count) bytes, but at most \(Limits.maximumChangeBytes) "
           + "are allowed: split it")
     }
-    let bytes = writer.bytes
+    let bytes = encoder.bytes
     try advance(&head, over: change, hash: chainHash(of: bytes, in: state))
     if Mutant.logApart.isActive {
       try store.transaction { try store.append(bytes, dot: change.dot, to: zone) }
