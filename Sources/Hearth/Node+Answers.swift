@@ -24,13 +24,13 @@ extension Node {
   package static let answerMilliseconds: UInt64 = 30 * 24 * 60 * 60 * 1_000
 
   /// Returns the relay mailbox in which a newcomer looks for an answer.
-  private func requestAccess(of answer: KeptAnswer) throws -> MailboxAccess? {
+  private func mailbox(of answer: KeptAnswer) throws -> MailboxAccess? {
     guard let group = Identifier(hex: answer.groupID),
       let invite = membership(of: group).invites.first(where: {
         $0.operation.invite.hex == answer.inviteID
       })
     else { return nil }
-    return try requestAccess(of: invite.operation)
+    return try core.connections.requestAccess(of: invite.operation)
   }
 
   func keptAnswers() throws -> [KeptAnswer] {
@@ -43,10 +43,12 @@ extension Node {
     for group in engine.exchangedGroups {
       let farewells = try engine.farewells(in: group, nowMilliseconds: now())
       guard !farewells.isEmpty else { continue }
-      for setting in try transports(of: group) where settings.contains(setting) {
-        guard let transport = try? transport(setting.path) else { continue }
+      for setting in try core.transports.list(of: group) where settings.contains(setting) {
+        guard let transport = try? core.connections.transport(setting.path) else { continue }
         for farewell in farewells {
-          lay(farewell.name.scope, in: try requestAccess(of: farewell.invite), on: transport)
+          core.connections.setMailbox(
+            of: farewell.name.scope, to: try core.connections.requestAccess(of: farewell.invite),
+            on: transport)
           // An unreachable folder gets it at the next exchange.
           if (try? await transport.fetch(farewell.name)) != nil { continue }
           try? await transport.publish(farewell.name, try farewell.bytes())
@@ -82,13 +84,16 @@ extension Node {
       return engine.approver(of: device, in: group) == self.device
     }
     for setting in settings {
-      guard let transport = try? transport(setting.path) else { continue }
+      guard let transport = try? core.connections.transport(setting.path) else { continue }
       for answer in due {
         guard let scope = Identifier(hex: answer.scope),
-          let group = GroupID(hex: answer.groupID), groups(over: setting).contains(group)
+          let group = GroupID(hex: answer.groupID),
+          core.transports.groups(over: setting).contains(group)
         else { continue }
         let name = BlobName(kind: .capsule, scope: scope)
-        if let access = try requestAccess(of: answer) { lay(scope, in: access, on: transport) }
+        if let access = try mailbox(of: answer) {
+          core.connections.setMailbox(of: scope, to: access, on: transport)
+        }
         // An unreachable folder gets it at the next exchange.
         if let held = try? await transport.fetch(name), held == Array(answer.bytes) { continue }
         try? await transport.publish(name, Array(answer.bytes))

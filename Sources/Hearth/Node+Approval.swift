@@ -107,7 +107,7 @@ extension Node {
     let pending = try await ask(opened, sealed: sealed, secret, folder: folder)
     // As with a link that lets in at once, a node that is in households believes nobody new.
     if !opened.companion.isEmpty, households().isEmpty {
-      try letPrivateDatabase(over: folder)
+      try core.transports.carryPrivateDatabase(over: folder)
       let companion = try secret.companion()
       let own = try InvitationCapsule(opening: opened.companion, with: companion)
       _ = try await ask(own, sealed: opened.companion, companion, folder: folder)
@@ -120,7 +120,7 @@ extension Node {
     _ capsule: InvitationCapsule, sealed: [UInt8], _ secret: InviteSecret, folder: String
   ) async throws -> PendingJoin {
     let present = try keptJoins()
-    let transport = try transport(folder)
+    let transport = try core.connections.transport(folder)
     if let teller = try await teller(of: secret, on: transport) {
       // As for a link that lets in at once.
       throw SyncError(
@@ -132,7 +132,8 @@ extension Node {
       return known
     }
     let invite = try identifier(secret.publicKeys.inviteID)
-    let slot = try await freeSlot(of: invite, in: requestAccess(of: secret), on: transport)
+    let slot = try await freeSlot(
+      of: invite, in: core.connections.requestAccess(of: secret), on: transport)
     let wanted = capsule.person ?? person
     let request = try engine.requestToJoin(
       capsule, with: secret, person: wanted,
@@ -159,7 +160,7 @@ extension Node {
   ) async throws -> Int {
     for slot in 0..<Node.maximumRequests {
       let name = Engine<ReplicaStore>.requestName(of: invite, slot: slot)
-      lay(name.scope, in: access, on: transport)
+      core.connections.setMailbox(of: name.scope, to: access, on: transport)
       if try await transport.fetch(name) == nil { return slot }
     }
     throw HearthError(
@@ -172,7 +173,7 @@ extension Node {
   ///
   /// A request that somebody overwrote or removed is put there again.
   func settleJoins() async throws {
-    lastAdmissions = []
+    core.lastAdmissions = []
     let joins = try keptJoins()
     var answered: [PendingJoin] = []
     var rest: [PendingJoin] = []
@@ -187,7 +188,7 @@ extension Node {
           if join.isPrivate == true {
             try adoptPrivate(group)
           } else {
-            lastAdmissions.append(try recordZone(of: group))
+            core.lastAdmissions.append(try recordZone(of: group))
             answered.append(join)
           }
         } else if join.closedBy == nil || !isIn(join) {
@@ -212,8 +213,9 @@ extension Node {
     guard let taken = join.taken else { return true }
     guard let group = Identifier(hex: join.groupID), let ending = ending(in: group),
       ending.kind == .removed || ending.kind == .revoked,
-      try transports().contains(where: { $0.path == join.folder }),
-      let answer = try await answer(to: join, of: group, on: transport(join.folder)),
+      try core.transports.list().contains(where: { $0.path == join.folder }),
+      let answer = try await answer(
+        to: join, of: group, on: core.connections.transport(join.folder)),
       segmentDigest(answer).hex != taken
     else { return false }
     join.taken = nil
@@ -225,7 +227,9 @@ extension Node {
     to join: PendingJoin, of group: GroupID, on transport: any Transport
   ) async throws -> [UInt8]? {
     let name = Engine<ReplicaStore>.answerName(to: device, of: group)
-    lay(name.scope, in: try requestAccess(of: InviteSecret(text: join.secret)), on: transport)
+    core.connections.setMailbox(
+      of: name.scope, to: try core.connections.requestAccess(of: InviteSecret(text: join.secret)),
+      on: transport)
     return try await transport.fetch(name)
   }
 
@@ -239,7 +243,7 @@ extension Node {
     guard let group = Identifier(hex: join.groupID) else { return false }
     joiningGroup = group
     defer { joiningGroup = nil }
-    let transport = try transport(join.folder)
+    let transport = try core.connections.transport(join.folder)
     let secret = try InviteSecret(text: join.secret)
     let answer = try await answer(to: join, of: group, on: transport)
     var isTaken = false
@@ -334,7 +338,8 @@ extension Node {
   private func fetchMembers(
     of group: GroupID, over transport: any Transport, _ join: PendingJoin
   ) async throws {
-    try await admit(to: group, over: transport, as: [(device, engine.identity.boxPair)])
+    try await core.connections.admit(
+      to: group, over: transport, as: [(device, engine.identity.boxPair)])
     _ = try await replicas.pull(
       [engine.controlZone(of: group).id], from: transport, named: join.folder)
   }
@@ -353,7 +358,8 @@ extension Node {
     of secret: InviteSecret, on transport: any Transport
   ) async throws -> String? {
     let name = Engine<ReplicaStore>.farewellName(of: try identifier(secret.publicKeys.inviteID))
-    lay(name.scope, in: try requestAccess(of: secret), on: transport)
+    core.connections.setMailbox(
+      of: name.scope, to: try core.connections.requestAccess(of: secret), on: transport)
     return try await transport.fetch(name).flatMap {
       Engine<ReplicaStore>.teller(ofFarewell: $0, to: secret)
     }
@@ -362,9 +368,9 @@ extension Node {
   private func askAgain(_ join: inout PendingJoin, over transport: any Transport) async throws {
     let secret = try InviteSecret(text: join.secret)
     let invite = try identifier(secret.publicKeys.inviteID)
-    let access = try requestAccess(of: secret)
+    let access = try core.connections.requestAccess(of: secret)
     let name = Engine<ReplicaStore>.requestName(of: invite, slot: join.slot)
-    lay(name.scope, in: access, on: transport)
+    core.connections.setMailbox(of: name.scope, to: access, on: transport)
     guard let held = try await transport.fetch(name) else {
       return try await transport.publish(name, Array(join.request))
     }
@@ -387,8 +393,8 @@ extension Node {
       guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { return [] }
       var found: [DeviceID: WaitingJoin] = [:]
       let invites = membership.invites.filter { $0.operation.admission == .approve && !$0.isClosed }
-      for setting in try transports(of: group) where !invites.isEmpty {
-        let transport = try transport(setting.path)
+      for setting in try core.transports.list(of: group) where !invites.isEmpty {
+        let transport = try core.connections.transport(setting.path)
         for invite in invites {
           try await visitRequests(by: invite.operation, on: transport) { bytes in
             guard let request = try? engine.open(request: bytes, to: group),
@@ -420,8 +426,8 @@ extension Node {
       guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { return [] }
       let invites = membership.invites.filter { $0.operation.admission == .approve && $0.isClosed }
       var found: [JoinRequest] = []
-      for setting in try transports(of: group) {
-        let transport = try transport(setting.path)
+      for setting in try core.transports.list(of: group) {
+        let transport = try core.connections.transport(setting.path)
         for invite in invites {
           try await visitRequests(by: invite.operation, on: transport) { bytes in
             guard let request = try? engine.open(request: bytes, to: group),
@@ -446,12 +452,14 @@ extension Node {
   ) async throws -> Bool {
     var hasClosed = false
     for group in engine.exchangedGroups where !unread.contains(group) {
-      let ways = try transports(of: group)
+      let ways = try core.transports.list(of: group)
       guard !ways.isEmpty, ways.allSatisfy({ settings.contains($0) }) else { continue }
       for invite in engine.settledInvites(in: group) {
         var isAwaited = false
         for way in ways where !isAwaited {
-          let isWhole = try await visitRequests(by: invite, on: transport(way.path)) { bytes in
+          let isWhole = try await visitRequests(
+            by: invite, on: core.connections.transport(way.path)
+          ) { bytes in
             let isOpen = engine.isUnanswered(request: bytes, by: invite.invite, in: group)
             isAwaited = isAwaited || isOpen
           }
@@ -477,10 +485,10 @@ extension Node {
     by invite: ControlOperation.InviteCreate, on transport: any Transport,
     _ visit: ([UInt8]) -> Void
   ) async throws -> Bool {
-    let access = try requestAccess(of: invite)
+    let access = try core.connections.requestAccess(of: invite)
     for slot in 0..<Node.maximumRequests {
       let name = Engine<ReplicaStore>.requestName(of: invite.invite, slot: slot)
-      lay(name.scope, in: access, on: transport)
+      core.connections.setMailbox(of: name.scope, to: access, on: transport)
       do {
         guard let bytes = try await transport.fetch(name) else { return true }
         visit(bytes)

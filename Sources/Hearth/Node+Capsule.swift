@@ -219,9 +219,9 @@ extension Node {
       if check == .all, try wordsState() == .set { round.note(Node.unknownPlace) }
       return
     }
-    lay(
-      try Node.capsuleName(words.access).scope,
-      in: try .recovery(words.access, mayCreate: true), on: transport)
+    core.connections.setMailbox(
+      of: try Node.capsuleName(words.access).scope,
+      to: try .recovery(words.access, mayCreate: true), on: transport)
     let owner = CapsuleOwner(
       person: person, name: profile.personName, box: try BoxPublicKey(validating: words.box),
       access: words.access, attestation: try attestation())
@@ -315,10 +315,11 @@ extension Node {
   ) async throws -> [(String, Answer)] {
     let scope = try Node.capsuleName(access).scope
     var answers: [(String, Answer)] = []
-    for setting in try transports() {
+    for setting in try core.transports.list() {
       do {
-        let transport = try transport(setting.path)
-        lay(scope, in: try .recovery(access, mayCreate: false), on: transport)
+        let transport = try core.connections.transport(setting.path)
+        core.connections.setMailbox(
+          of: scope, to: try .recovery(access, mayCreate: false), on: transport)
         answers.append((setting.path, try await ask(transport)))
       } catch let error as TransportError {
         if error.code == .relayRefused { answers.append((setting.path, absence)) }

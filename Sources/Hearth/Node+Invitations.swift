@@ -111,7 +111,8 @@ extension Node {
     for invitation in try openInvitations() {
       let secret = try invitation.opened(with: engine.identity.boxPair)
       let name = BlobName(kind: .capsule, scope: try identifier(secret.rendezvousID))
-      lay(name.scope, in: try .rendezvous(of: secret, mayCreate: true), on: transport)
+      core.connections.setMailbox(
+        of: name.scope, to: try .rendezvous(of: secret, mayCreate: true), on: transport)
       let right = Array(invitation.capsule)
       let words: String
       do {
@@ -136,8 +137,10 @@ extension Node {
     from transport: any Transport, at setting: TransportSetting, checking check: FileCheck
   ) async throws {
     let before = try RemovedBundles(in: store)
-    let closed = engine.exchangedGroups.filter { groups(over: setting).contains($0) }
-      .flatMap { engine.closedInvites(in: $0) }
+    let closed = engine.exchangedGroups.filter {
+      core.transports.groups(over: setting).contains($0)
+    }
+    .flatMap { engine.closedInvites(in: $0) }
     let due = closed.filter { check == .all || !before.contains($0.hex, at: setting.path) }
     guard !due.isEmpty else { return }
     let kept = try keptInvitations()
@@ -147,7 +150,8 @@ extension Node {
         let name = BlobName.bundle(of: invite)
         let secret = kept.first { $0.invite == invite.hex }
           .flatMap { try? $0.opened(with: engine.identity.boxPair) }
-        lay(name.scope, in: .rendezvous(of: invite, with: secret), on: transport)
+        core.connections.setMailbox(
+          of: name.scope, to: .rendezvous(of: invite, with: secret), on: transport)
         do {
           try await transport.remove(name)
         } catch let error as TransportError where error.code == .relayRefused {
@@ -160,7 +164,7 @@ extension Node {
     }
     // An exchange with another transport may have noted more meanwhile.
     var removed = try RemovedBundles(in: store)
-    removed.add(gone, at: setting.path, among: try transports().map(\.path))
+    removed.add(gone, at: setting.path, among: try core.transports.list().map(\.path))
     try removed.save(in: store)
     // The secret of a link is kept until its bundle is gone everywhere.
     let over = Set(closed.map(\.hex))
@@ -169,7 +173,9 @@ extension Node {
         guard let group = Identifier(hex: kept.group), membership(of: group).isActive(device)
         else { return false }
         return try !over.contains(kept.invite)
-          || !transports(of: group).allSatisfy { removed.contains(kept.invite, at: $0.path) }
+          || !core.transports.list(of: group).allSatisfy {
+            removed.contains(kept.invite, at: $0.path)
+          }
       })
   }
 
@@ -189,7 +195,7 @@ extension Node {
   /// What is told of an invitation whose file was spoilt.
   static func damaged(at place: String, because cause: any Error) -> HearthError {
     let subject =
-      isRelay(place)
+      TransportAddress.isRelay(place)
       ? "the invitation bundle at the relay"
       : "the invitation bundle in \(printable(place))"
     return HearthError(

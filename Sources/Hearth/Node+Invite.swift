@@ -84,8 +84,8 @@ extension Node {
           cause: error)
       }
       return InvitationLink(
-        secret: made.secret, folder: settings.first { $0.kind == "folder" }?.path,
-        relay: try settings.first { $0.kind == "relay" }.map { try RelayAddress($0.path) })
+        secret: made.secret, folder: settings.first { $0.kind == .folder }?.path,
+        relay: try settings.first { $0.kind == .relay }.map { try RelayAddress($0.path) })
     }
   }
 
@@ -96,9 +96,9 @@ extension Node {
   private func waysForInvitation(
     to state: ZoneState, _ terms: InvitationTerms
   ) throws -> [TransportSetting] {
-    let settings = try transports(of: state.group)
+    let settings = try core.transports.list(of: state.group)
     guard !settings.isEmpty else {
-      let isAlone = try transports().isEmpty
+      let isAlone = try core.transports.list().isEmpty
       throw HearthError(
         .offline,
         isAlone
@@ -111,7 +111,7 @@ extension Node {
     guard terms.isToOneself, let own = try awaitsPrivate() ? nil : ownPrivateGroup() else {
       return settings
     }
-    let both = settings.filter { groups(over: $0).contains(own) }
+    let both = settings.filter { core.transports.groups(over: $0).contains(own) }
     guard !both.isEmpty else {
       throw HearthError(
         .offline,
@@ -124,10 +124,10 @@ extension Node {
   /// Checks that a transport is reachable, before others see the invitation.
   private func requireReach(of setting: TransportSetting) async throws {
     do {
-      if let relay = try transport(setting.path) as? RelayTransport {
-        try await greet(relay)
+      if let relay = try core.connections.transport(setting.path) as? RelayTransport {
+        try await core.connections.greet(relay)
       } else {
-        _ = try await transport(setting.path).fetch(
+        _ = try await core.connections.transport(setting.path).fetch(
           BlobName(kind: .capsule, scope: Node.randomIdentifier()))
       }
     } catch let error where codeWord(of: error)?.hasPrefix("offline") == true {
@@ -141,15 +141,17 @@ extension Node {
   ) async throws {
     let rendezvous = try MailboxAccess.rendezvous(of: made.secret, mayCreate: true)
     for setting in settings {
-      let transport = try transport(setting.path)
-      lay(made.capsuleName.scope, in: rendezvous, on: transport)
+      let transport = try core.connections.transport(setting.path)
+      core.connections.setMailbox(of: made.capsuleName.scope, to: rendezvous, on: transport)
       do {
         try await transport.publish(made.capsuleName, made.capsule)
         if terms.needsApproval, let relay = transport as? RelayTransport {
-          try await relay.open(requestAccess(of: made.secret))
-          if terms.isToOneself { try await relay.open(requestAccess(of: made.secret.companion())) }
+          try await relay.open(core.connections.requestAccess(of: made.secret))
+          if terms.isToOneself {
+            try await relay.open(core.connections.requestAccess(of: made.secret.companion()))
+          }
         }
-      } catch let error as TransportError where Node.isRelay(setting.path) {
+      } catch let error as TransportError where TransportAddress.isRelay(setting.path) {
         throw HearthError(
           .offline, "the invitation could not be sent to the relay: \(error)", cause: error)
       }
@@ -221,12 +223,12 @@ extension Node {
       }
       let opened = try await begin(capsule, link, folder: path, over: transport)
       guard !opened.needsApproval else {
-        let isNew = try !transports().contains { $0.path == path }
-        try keepTransport(path, for: opened.group)
+        let isNew = try !core.transports.list().contains { $0.path == path }
+        try core.transports.keep(path, for: opened.group)
         do {
           return .asked(try await askAll(opened, sealed: capsule, link.secret, folder: path))
         } catch {
-          if isNew { try removeTransport(path) }
+          if isNew { try core.transports.remove(path) }
           throw error
         }
       }
@@ -238,11 +240,6 @@ extension Node {
       _ = try await sync()
       return .joined(try recordZone(of: opened.group))
     }
-  }
-
-  /// Returns the households that this node is or was in.
-  func households() -> [GroupID] {
-    Set(engine.zones.filter { $0.database == .shared }.map(\.group)).sorted()
   }
 
   /// Follows a link for a further device if this one is in the household already.
@@ -261,7 +258,7 @@ extension Node {
     guard own.group != engine.privateGroup || !membership(of: own.group).isActive(device) else {
       return nil
     }
-    try keepTransport(path, for: opened.group)
+    try core.transports.keep(path, for: opened.group)
     _ = try await sync()
     try follow(companionOf: opened, link.secret, over: path, knowing: known)
     guard try pendingPrivate() != nil else { return nil }
@@ -306,7 +303,7 @@ extension Node {
       try replicas.take(draft)
       try takeOverPerson(from: secret, of: opened.group)
       try finishJoining(opened, with: secret, draft.report)
-      try keepTransport(path, for: opened.group)
+      try core.transports.keep(path, for: opened.group)
     })
     return opened
   }
@@ -356,21 +353,6 @@ extension Node {
     return "\(subject) of the folder cannot be used (\(first.fault))"
   }
 
-  /// Performs all steps or none: a rejected device keeps no zones, keys or transport of the
-  /// household.
-  func takeBack<Result>(unlessDone steps: () throws -> Result) throws -> Result {
-    let before = (engine, profile)
-    do {
-      return try store.transaction {
-        (engine, profile) = before
-        return try steps()
-      }
-    } catch {
-      (engine, profile) = before
-      throw error
-    }
-  }
-
   /// Finds a link's invitation bundle.
   ///
   /// It looks at the given place, at the link's, and in the shared folders of this node.
@@ -386,7 +368,8 @@ extension Node {
       }
       return try await look(for: link, at: named)
     } catch let error as HearthError where [.offline, .notFound, .invalid].contains(error.code) {
-      for setting in try transports() where setting.kind == "folder" && setting.path != named {
+      for setting in try core.transports.list()
+      where setting.kind == .folder && setting.path != named {
         if let found = try? await look(for: link, at: setting.path) { return found }
       }
       throw error
@@ -397,8 +380,9 @@ extension Node {
     for link: InvitationLink, at named: String
   ) async throws -> (place: String, transport: any Transport, capsule: [UInt8]) {
     let place =
-      Node.isRelay(named) ? named : try SharedFolderPath.checked(named, home: folder.root.path)
-    let transport = try transport(place)
+      TransportAddress.isRelay(named)
+      ? named : try SharedFolderPath.checked(named, home: folder.root.path)
+    let transport = try core.connections.transport(place)
     let capsule = try await capsule(of: link, on: transport, place)
     _ = try open(capsule, of: link, at: place)
     return (place, transport, capsule)
@@ -409,9 +393,10 @@ extension Node {
   ) async throws -> [UInt8] {
     let rendezvous = try BlobName(
       kind: .capsule, scope: identifier(link.secret.rendezvousID))
-    lay(rendezvous.scope, in: try .rendezvous(of: link.secret, mayCreate: false), on: transport)
+    core.connections.setMailbox(
+      of: rendezvous.scope, to: try .rendezvous(of: link.secret, mayCreate: false), on: transport)
     let capsule: [UInt8]?
-    let isRelay = Node.isRelay(path)
+    let isRelay = TransportAddress.isRelay(path)
     do {
       capsule = try await transport.fetch(rendezvous)
     } catch let error as TransportError where error.code == .folderMissing {
@@ -469,19 +454,5 @@ extension Node {
       "this link is for a further device of \(name), but this node is \(profile.personName)'s in "
         + "another household: make a new node with `hearth init --person "
         + "\(ShellText.word(printable(name)))` in its own folder (--home PATH), and join there")
-  }
-
-  /// Returns the zone of a group's records.
-  func recordZone(of group: GroupID) throws -> ZoneID {
-    guard let zone = engine.zones.first(where: { $0.group == group && $0.kind == .data })
-    else { throw HearthError(.corrupt, "the household has no zone of records") }
-    return zone.id
-  }
-
-  func identifier(_ bytes: [UInt8]) throws -> Identifier {
-    guard let identifier = Identifier(bytes: bytes) else {
-      throw HearthError(.corrupt, "an id has the wrong length")
-    }
-    return identifier
   }
 }

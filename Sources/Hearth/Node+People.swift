@@ -5,37 +5,6 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// The end of a device's or person's membership in a group.
-package struct Ending: Equatable, Sendable {
-  /// The kind of end.
-  package enum Kind: String, Sendable {
-    /// Somebody removed the person.
-    case removed
-    /// Somebody revoked the device.
-    case revoked
-    /// The person left.
-    case left
-    /// The person's recovery words replaced all devices.
-    case recovered
-    /// The operation that admitted this device has no effect any more.
-    case overruled
-  }
-
-  package let kind: Kind
-  /// The person who caused it.
-  package let personName: String
-  package let milliseconds: UInt64
-  /// The reason, if the kind does not say it.
-  package let reason: String?
-
-  init(kind: Kind, personName: String, milliseconds: UInt64, reason: String? = nil) {
-    self.kind = kind
-    self.personName = personName
-    self.milliseconds = milliseconds
-    self.reason = reason
-  }
-}
-
 // Actions on a household's people and devices; others learn of them at the next exchange.
 extension Node {
   /// Removes a person with all devices, and makes new keys for the remaining members.
@@ -203,57 +172,13 @@ extension Node {
     }
   }
 
-  /// Returns the end of this device's membership in a group; nil while it is a member.
-  package func ending(in group: GroupID) -> Ending? {
-    let membership = membership(of: group)
-    guard !membership.isActive(device) else { return nil }
-    guard let own = membership.device(device) else { return overruling(in: membership) }
-    for entry in membership.audit().reversed() where entry.void == nil {
-      let kind: Ending.Kind? =
-        switch entry.operation {
-        case .removeMember(let removal) where removal.person == own.person: .removed
-        case .revokeDevice(let revocation) where revocation.device == device: .revoked
-        case .leave where entry.person == own.person: .left
-        case .recover(let recover) where recover.person == own.person && recover.revokesOthers:
-          .recovered
-        default: nil
-        }
-      if let kind {
-        return Ending(
-          kind: kind,
-          personName: entry.person.flatMap { membership.person($0)?.name } ?? "somebody",
-          milliseconds: entry.time.milliseconds)
-      }
-    }
-    return nil
-  }
-
-  /// Returns why this device's admission has no effect; nil if nothing ever admitted it.
-  private func overruling(in membership: Membership) -> Ending? {
-    for entry in membership.audit().reversed() {
-      guard let void = entry.void else { continue }
-      let card: DeviceCard? =
-        switch entry.operation {
-        case .join(let join): join.device
-        case .admit(let admit): admit.join.device
-        case .recover(let recover): recover.device
-        default: nil
-        }
-      guard let card, Membership.deviceID(of: card) == device else { continue }
-      return Ending(
-        kind: .overruled, personName: "somebody", milliseconds: entry.time.milliseconds,
-        reason: membership.words(for: void))
-    }
-    return nil
-  }
-
   /// Publishes the fact that this person has left, which a regular exchange no longer does.
   func sayFarewell(over settings: [TransportSetting]) async throws {
     for group in households() where ending(in: group)?.kind == .left {
       for zone in engine.zones where zone.group == group {
         _ = try engine.seal(zone.id)
         try Anchor.keepUp(anchorFile, with: engine)
-        for setting in try transports(of: group) where settings.contains(setting) {
+        for setting in try core.transports.list(of: group) where settings.contains(setting) {
           try? await publishOwn(zone.id, to: setting)
         }
       }
@@ -261,7 +186,7 @@ extension Node {
   }
 
   private func publishOwn(_ id: ZoneID, to setting: TransportSetting) async throws {
-    let transport = try transport(setting.path)
+    let transport = try core.connections.transport(setting.path)
     let zone = try engine.zone(id)
     let listing = try await transport.list(of: zone)
     let stored = try store.segments(of: id)

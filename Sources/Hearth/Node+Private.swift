@@ -139,7 +139,7 @@ extension Node {
     guard !opened.companion.isEmpty, let invite, invite.operation.person == person,
       known.isEmpty || known.contains(where: { isOwn(invite.creator, in: $0) })
     else { return }
-    try letPrivateDatabase(over: place)
+    try core.transports.carryPrivateDatabase(over: place)
     try keep(
       PendingPrivate(
         inviterName: opened.inviterName, place: place, secret: try secret.companion().text,
@@ -184,7 +184,7 @@ extension Node {
     try requireAlone(before: group)
     joiningGroup = group
     defer { joiningGroup = nil }
-    let transport = try transport(pending.place)
+    let transport = try core.connections.transport(pending.place)
     let id = try identifier(secret.publicKeys.inviteID)
     let recipients = [(id: device, pair: engine.identity.boxPair), (id: id, pair: secret.boxPair)]
     if !engine.membership(of: group).isActive(device) {
@@ -195,7 +195,7 @@ extension Node {
       }
       try takeBack(unlessDone: { try finishJoining(opened, pending, secret, draft) })
     }
-    try await admit(to: group, over: transport, as: recipients)
+    try await core.connections.admit(to: group, over: transport, as: recipients)
     _ = try await replicas.pull(zones(of: group), from: transport, named: pending.place)
     try adoptPrivate(group)
   }
@@ -217,12 +217,6 @@ extension Node {
     try engine.finishJoining(
       opened, with: secret, person: person, personName: profile.personName,
       deviceName: profile.deviceName, nowMilliseconds: now())
-  }
-
-  /// Returns the zones of a group, the control zone first.
-  func zones(of group: GroupID) -> [ZoneID] {
-    engine.zones.filter { $0.group == group }
-      .sorted { ($0.kind.rawValue, $0.id) < ($1.kind.rawValue, $1.id) }.map(\.id)
   }
 
   /// Refuses to join two private databases that each have several devices.

@@ -198,7 +198,7 @@ extension Node {
   }
 
   private func publishingPlace(_ text: String) throws -> String {
-    if Node.isRelay(text) {
+    if TransportAddress.isRelay(text) {
       do {
         return try RelayAddress(text.filter { !$0.isWhitespace }).description
       } catch let error as SyncError {
@@ -216,7 +216,7 @@ extension Node {
   private func readers(_ place: String, of catalogue: CatalogueReference) throws -> CatalogueAddress
   {
     CatalogueAddress(
-      relay: Node.isRelay(place) ? try RelayAddress(place) : nil, catalogue: catalogue)
+      relay: TransportAddress.isRelay(place) ? try RelayAddress(place) : nil, catalogue: catalogue)
   }
 
   /// Returns a place's version of a catalogue; nil if it has none, or no complete one.
@@ -251,7 +251,7 @@ extension Node {
       result.sent = next.records.count
       return
     }
-    let known = try transports().first { $0.path == relay.description }?.token
+    let known = try core.transports.list().first { $0.path == relay.description }?.token
     let credential = try (token ?? known).map { try Base32.decode($0) } ?? []
     let link = RelayLink.shared(
       relay,

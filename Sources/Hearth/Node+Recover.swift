@@ -47,8 +47,8 @@ extension Node {
     try NodeFolder(home).requireFree()
     let root = try words.words.root()
     let folders = try folders.map {
-      Node.isRelay($0) || $0.contains("://")
-        ? try relayAddress($0).description : try SharedFolderPath.checked($0, home: home)
+      TransportAddress.isRelay($0) || $0.contains("://")
+        ? try TransportAddress.relay($0).description : try SharedFolderPath.checked($0, home: home)
     }
     let source = RecoverySource(root: root)
     var listing = try await source.listing(at: folders)
@@ -126,7 +126,7 @@ extension Node {
   /// Lists this device at the relays by the words, whose key manages there: no other device may be
   /// left that could.
   private func listByWords(_ root: RecoveryRoot, at places: [String]) async throws {
-    for place in places where Node.isRelay(place) {
+    for place in places where TransportAddress.isRelay(place) {
       let relay = RelayTransport(
         link: RecoverySource(root: root).link(to: try RelayAddress(place)),
         memory: ReplicaMemory(replicas: replicas),
@@ -146,13 +146,13 @@ extension Node {
   /// What goes by one way alone does not come to lie at another. A way by which all came carries
   /// everything.
   private func carryWhatLies(_ groups: [RecoveryListing.Group]) async throws {
-    for setting in try transports() {
+    for setting in try core.transports.list() {
       var found: [RecoveryListing.Group] = []
       for group in groups where try await lies(group.id, at: setting.path) { found.append(group) }
       guard found.count < groups.count, !found.isEmpty else { continue }
-      _ = try setCargo(
+      _ = try core.transports.setScope(
         of: setting.path,
-        to: TransportCargo(
+        to: TransportScope(
           households: found.filter { $0.database == .shared }.map(\.id),
           privateDatabase: found.contains { $0.database == .personal }))
     }
@@ -162,7 +162,8 @@ extension Node {
   private func lies(_ group: GroupID, at place: String) async throws -> Bool {
     guard let control = try? engine.controlZone(of: group) else { return false }
     do {
-      return try await !transport(place).list(zoneTag: control.tag).segments.isEmpty
+      return try await !core.connections.transport(place).list(zoneTag: control.tag).segments
+        .isEmpty
     } catch let error as TransportError where error.code == .relayRefused {
       return false
     }
@@ -176,7 +177,10 @@ extension Node {
     try await alone {
       // Everything is looked for everywhere; what was found where is known afterwards.
       for folder in folders {
-        _ = Node.isRelay(folder) ? try await addRelay(folder) : try addFolder(folder)
+        _ =
+          TransportAddress.isRelay(folder)
+          ? try await core.transports.add(relay: folder, token: nil, carrying: nil)
+          : try core.transports.add(folder: folder, carrying: nil)
       }
       let reader = Recovering(
         person: listing.person, root: root, folders: folders, revokesOthers: revokingOthers)
@@ -317,9 +321,10 @@ extension Node {
   private func enterRelays(
     _ group: GroupID, of person: PersonID, with root: RecoveryRoot, _ places: [String]
   ) async throws {
-    for place in places where Node.isRelay(place) {
+    for place in places where TransportAddress.isRelay(place) {
       do {
-        try await admit(to: group, over: transport(place), as: [(person, root.boxPair)])
+        try await core.connections.admit(
+          to: group, over: core.connections.transport(place), as: [(person, root.boxPair)])
       } catch let error as TransportError {
         throw HearthError(.offline, "\(error)", cause: error)
       }
@@ -335,15 +340,13 @@ extension Node {
       var report = TransportReport(setting: path)
       for zone in zones {
         do {
-          report.add(try await replicas.pull([zone], from: transport(path), named: path))
+          report.add(
+            try await replicas.pull([zone], from: core.connections.transport(path), named: path))
         } catch let error as TransportError where error.code == .relayRefused {
           // It may go over another way.
           continue
         } catch let error as TransportError {
-          throw HearthError(
-            .offline,
-            "\(Node.isRelay(path) ? "" : "the shared folder \(path) cannot be read: ")\(error)",
-            cause: error)
+          throw TransportAddress.unreadable(path, because: error)
         }
       }
       unusable = unusable ?? Node.unusableFiles(in: report)

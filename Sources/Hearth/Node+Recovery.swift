@@ -120,9 +120,10 @@ extension Node {
       engine = draft
       let report = try await sync()
       let place = try Node.capsuleName(former.capsuleAccess)
-      for setting in try transports() {
-        guard let transport = try? transport(setting.path) else { continue }
-        lay(place.scope, in: try .recovery(former.capsuleAccess, mayCreate: false), on: transport)
+      for setting in try core.transports.list() {
+        guard let transport = try? core.connections.transport(setting.path) else { continue }
+        core.connections.setMailbox(
+          of: place.scope, to: try .recovery(former.capsuleAccess, mayCreate: false), on: transport)
         try? await transport.remove(place)
       }
       return report

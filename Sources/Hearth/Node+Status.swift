@@ -26,29 +26,6 @@ package struct ZoneStatus: Sendable {
   package let falseClaims: [String]
 }
 
-/// The status of one transport.
-package struct TransportStatus: Sendable {
-  /// The transport.
-  package let setting: TransportSetting
-  /// The number of segments that it lacks; nil if it is unreachable.
-  package let unpublished: Int?
-  /// The reason why it is unreachable, in words.
-  package let failure: String?
-  /// The remedy, if the transport is reachable but refuses, or if another relay answers.
-  package var refusalRemedy: String?
-  /// Whether the answering relay is not the one of the address, or cannot prove that it is.
-  package var isMistrusted = false
-  /// The reason why the next round could not write to it, although it is readable; nil if none is
-  /// seen.
-  package var fault: String?
-  /// Its failure in this node's last sync; nil if there was none.
-  package var lastFailure: WayFailure?
-  /// The problem that keeps replaced keys valid there, as far as the last round could tell.
-  package var oldKeys: TransportProblem?
-  /// When it was last seen rolled back to an older state; nil if not within a week.
-  package let setBackMilliseconds: UInt64?
-}
-
 /// A device whose clock is far from others'.
 package struct ClockFinding: Equatable, Sendable {
   /// The result of the comparison.
@@ -87,7 +64,7 @@ extension Node {
         var unsealed = 0
         for head in zone.heads where head.author.device == device {
           unsealed += try store.changes(
-            of: head.author, in: zone.id, after: 0, limit: Node.maximumCountedChanges
+            of: head.author, in: zone.id, after: 0, limit: NodeCore.maximumCountedChanges
           ).count
         }
         var counts: [PendingReason: Int] = [:]
@@ -110,83 +87,6 @@ extension Node {
             .union(zone.forkEnds.keys).sorted(),
           falseClaims: claims + unwritten)
       }
-    }
-  }
-
-  private static let maximumCountedChanges = 1_000_000
-
-  /// Returns the number of this device's changes that no other device can have.
-  ///
-  /// They are not sealed yet, or in none of the folders. A relay that no longer admits this device
-  /// reveals nothing: if there is one, sealed changes are assumed to be published.
-  package func changesOnlyHere(in group: GroupID) async throws -> Int {
-    try await alone {
-      let settings = try transports(of: group)
-      var count = 0
-      for zone in allZones() where zone.group == group && zone.kind == .data {
-        for head in zone.heads where head.author.device == device {
-          count += try store.changes(
-            of: head.author, in: zone.id, after: 0, limit: Node.maximumCountedChanges
-          ).count
-        }
-        guard !settings.contains(where: { Node.isRelay($0.path) }) else { continue }
-        var held: Set<SegmentName> = []
-        for setting in settings {
-          let listing = try? await transport(setting.path).list(of: zone)
-          held.formUnion(listing?.segments ?? [])
-        }
-        let listing = TransportListing(segments: held.sorted())
-        let stored = try store.segments(of: zone.id).filter { $0.author.device == device }
-        count += SyncPlan(zone: zone, stored: stored, pending: [])
-          .publications(to: listing, stored: stored, trusted: held, of: zone, by: device)
-          .reduce(0) { $0 + Int(clamping: $1.segment.last - $1.segment.first + 1) }
-      }
-      return count
-    }
-  }
-
-  /// Returns the status of each transport, after reading its listing.
-  package func transportStatuses() async throws -> [TransportStatus] {
-    try await alone {
-      var statuses: [TransportStatus] = []
-      for setting in try transports() { statuses.append(try await status(of: setting)) }
-      return statuses
-    }
-  }
-
-  private func status(of setting: TransportSetting) async throws -> TransportStatus {
-    let setBack = try setBack(of: setting)
-    let last = try lastFailure(of: setting)
-    var missing = 0
-    do {
-      let transport = try transport(setting.path)
-      let carried = groups(over: setting)
-      for zone in allZones() where engine.isExchanged(zone) && carried.contains(zone.group) {
-        // A removed device publishes nothing any more.
-        if ending(in: zone.group) != nil { continue }
-        let listing = try await transport.list(of: zone)
-        let stored = try store.segments(of: zone.id)
-        missing +=
-          try SyncPlan(zone: zone, stored: stored, pending: [])
-          .publications(
-            to: listing, stored: stored,
-            trusted: engine.trustedNames(of: zone, in: listing, stored: stored), of: zone,
-            by: engine.device
-          ).count
-      }
-      let relay = transport as? RelayTransport
-      return TransportStatus(
-        setting: setting, unpublished: missing, failure: nil,
-        fault: folderFault(of: setting), lastFailure: last,
-        oldKeys: try relay?.keepsOldKeys() == true ? relay?.oldKeysProblem : nil,
-        setBackMilliseconds: setBack)
-    } catch let error as TransportError {
-      return TransportStatus(
-        setting: setting, unpublished: nil, failure: "\(error)",
-        refusalRemedy: [.relayRefused, .relayCertificate].contains(error.code)
-          ? error.remedy : nil,
-        isMistrusted: error.code == .relayCertificate, lastFailure: last,
-        setBackMilliseconds: setBack)
     }
   }
 

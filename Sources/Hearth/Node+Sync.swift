@@ -18,7 +18,7 @@ extension Node {
       // Whatever ends the round, what came before it is told.
       defer {
         transferListener?(nil)
-        lastReport = report
+        core.lastReport = report
         if report.received > 0 { announce() }
       }
       let people = activeMemberships()
@@ -27,19 +27,19 @@ extension Node {
       try foundPrivate()
       try tellProgress()
       try keepRecovery()
-      let round = try await exchangeWithAll(try transports(), check, &report)
+      let round = try await exchangeWithAll(try core.transports.list(), check, &report)
       // Whoever has just added a device may lose this one before the next round.
       var isMore = try handPlace()
       if round.isComplete,
         try await closeSettledInvitations(
-          over: transports().filter { report.hasAnswered($0.path) }, except: round.unread)
+          over: core.transports.list().filter { report.hasAnswered($0.path) }, except: round.unread)
       {
         isMore = true
       }
       if isMore { try await exchangeAgain(after: round, &report) }
-      try keepFailures(of: report)
+      try core.transportFailures.keep(of: report)
       // A transport that has failed is not waited for again; it is given these at the next sync.
-      let answering = try transports().filter { report.hasAnswered($0.path) }
+      let answering = try core.transports.list().filter { report.hasAnswered($0.path) }
       try await sayFarewell(over: answering)
       try await publishAnswers(over: answering)
       try await publishFarewells(over: answering)
@@ -119,7 +119,8 @@ extension Node {
       let setting = report.transports[place].setting
       report.transports[place].add(
         try await replicas.exchange(
-          over: transport(setting), named: setting, groups(over: setting),
+          over: core.connections.transport(setting), named: setting,
+          core.transports.groups(over: setting),
           isComplete: round.isComplete, unread: round.unread))
     }
   }
@@ -129,22 +130,23 @@ extension Node {
     let setting = step.setting
     do {
       return try await replicas.working(isPatient: true) {
-        let transport = try transport(setting.path)
-        try await admit(over: transport)
+        let transport = try core.connections.transport(setting.path)
+        try await core.connections.admit(over: transport)
         switch step {
         case .read:
           let report = try await replicas.take(
-            from: transport, named: setting.path, groups(over: setting))
+            from: transport, named: setting.path, core.transports.groups(over: setting))
           return .read(setting, report, holdsBack: try holdsBack(setting))
         case .exchange(_, let isComplete, let unread):
           var report = try await replicas.exchange(
-            over: transport, named: setting.path, groups(over: setting), checking: check,
+            over: transport, named: setting.path, core.transports.groups(over: setting),
+            checking: check,
             isComplete: isComplete, unread: unread, holdsBack: holdsBack(setting))
-          try noticeSetBack(report)
+          try core.transportRollbacks.notice(report)
           if report.failure == nil {
             try await giveCapsule(to: transport, checking: check, &report)
             try await giveInvitations(to: transport, at: setting, checking: check, &report)
-            for problem in try await renewAccess(over: transport) {
+            for problem in try await core.connections.renewAccess(over: transport) {
               report.note(problem, isFirst: true)
             }
           }
@@ -161,28 +163,7 @@ extension Node {
   /// Whether a transport that fails or refuses holds back what a stale view would decide wrongly:
   /// it has worked within a week.
   private func holdsBack(_ setting: TransportSetting) throws -> Bool {
-    let since = try lastFailure(of: setting)?.milliseconds ?? now()
+    let since = try core.transportFailures.last(of: setting)?.milliseconds ?? now()
     return since + Node.patienceMilliseconds > now()
-  }
-}
-
-extension Node {
-  /// The nodes whose gate the present task has.
-  @TaskLocal private static var gates: Set<ObjectIdentifier> = []
-
-  /// Runs a call that exchanges with transports while no other one does; it may call another one.
-  func alone<Result>(_ body: () async throws -> Result) async throws -> Result {
-    let id = ObjectIdentifier(self)
-    guard !Node.gates.contains(id) else { return try await replicas.working(body) }
-    return try await replicas.working {
-      // The wait may fail after the gate was taken, as the node was closed meanwhile.
-      var isTaken = false
-      defer { if isTaken { gate.giveBack() } }
-      try await replicas.whileWaiting {
-        await gate.take()
-        isTaken = true
-      }
-      return try await Node.$gates.withValue(Node.gates.union([id]), operation: body)
-    }
   }
 }

@@ -124,31 +124,6 @@ extension Node {
     }
   }
 
-  /// Returns the unusable files of each shared folder.
-  ///
-  /// It reads every file and changes nothing; an unreachable folder has none.
-  package func damagedFiles() async throws -> [(folder: String, problems: [TransportProblem])] {
-    try await alone {
-      var damaged: [(folder: String, problems: [TransportProblem])] = []
-      for setting in try transports() {
-        let transport = try transport(setting.path)
-        let carried = groups(over: setting)
-        // The listing of each zone reports the problems above the zones.
-        var seen: Set<String> = []
-        var found: [TransportProblem] = []
-        do {
-          for zone in allZones() where engine.isExchanged(zone) && carried.contains(zone.group) {
-            found += try await transport.damage(of: zone).filter { seen.insert($0.place).inserted }
-          }
-        } catch is TransportError {
-          continue
-        }
-        if !found.isEmpty { damaged.append((setting.path, found)) }
-      }
-      return damaged
-    }
-  }
-
   private func verifyZones() throws -> [ZoneVerification] {
     var damaged: Set<GroupID> = []
     return try orderedZones().map { zone in

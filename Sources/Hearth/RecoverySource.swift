@@ -16,7 +16,7 @@ struct RecoverySource {
     for path in folders {
       do {
         let transport = try transport(at: path)
-        guard Node.isRelay(path) || FileManager.default.fileExists(atPath: path) else {
+        guard TransportAddress.isRelay(path) || FileManager.default.fileExists(atPath: path) else {
           throw HearthError(.offline, "there is no folder \(path)")
         }
         guard let bytes = try await transport.fetch(name) else { continue }
@@ -24,10 +24,7 @@ struct RecoverySource {
         let listing = try RecoveryListing(decoding: body)
         found = found?.joined(with: listing) ?? listing
       } catch let error where Self.isUnreachable(error) {
-        throw HearthError(
-          .offline,
-          "\(Node.isRelay(path) ? "" : "the shared folder \(path) cannot be read: ")\(error)",
-          cause: error)
+        throw TransportAddress.unreadable(path, because: error)
       } catch {
         problem = HearthError(
           .corrupt,
@@ -37,19 +34,19 @@ struct RecoverySource {
     }
     if let found { return found }
     if let problem { throw problem }
-    let place = folders.contains(where: Node.isRelay) ? "place" : "folder"
+    let place = folders.contains(where: TransportAddress.isRelay) ? "place" : "folder"
     throw HearthError(
       .notFound,
       "nothing in \(folders.joined(separator: ", ")) is for these words: check that they are the "
         + "latest, "
-        + (folders.allSatisfy(Node.isRelay)
+        + (folders.allSatisfy(TransportAddress.isRelay)
           ? "and that your household uses this relay"
           : "that it is the right \(place), and that everything has arrived in it"))
   }
 
   /// A transport before there is a node: it sees the capsule of the words, and no more.
   private func transport(at place: String) throws -> any Transport {
-    guard Node.isRelay(place) else {
+    guard TransportAddress.isRelay(place) else {
       return FolderTransport(path: place, digest: { segmentDigest($0) })
     }
     let address = try RelayAddress(place)

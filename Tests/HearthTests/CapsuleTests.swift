@@ -30,7 +30,7 @@ struct CapsuleTests {
   ) async throws -> (laptop: Node, phone: Node, words: PersonWords) {
     let laptop = try await PrivateTests.node("Anna", "laptop", in: family)
     let zone = try await laptop.createHousehold(named: "Home")
-    _ = try await laptop.addFolder(family.folder)
+    _ = try await laptop.transports.add(folder: family.folder)
     _ = try await laptop.sync()
     let phone = try await PrivateTests.further("phone", of: laptop, in: zone, family)
     try await Family.settle([laptop, phone])

@@ -94,7 +94,7 @@ struct ChallengeNodeTests {
     let family = try Family()
     let laptop = try await Self.node("Anna", "laptop", in: family)
     let zone = try await laptop.createHousehold(named: "Home")
-    _ = try await laptop.addFolder(family.folder)
+    _ = try await laptop.transports.add(folder: family.folder)
     try await Self.live(laptop, "bench", back: 2, .completed)
     try await Self.live(laptop, "walk", nil)
     let phone = try await Self.node("Anna", "phone", in: family)
@@ -131,7 +131,7 @@ struct ChallengeNodeTests {
     let family = try Family()
     let laptop = try await Self.node("Anna", "laptop", in: family)
     let zone = try await laptop.createHousehold(named: "Home")
-    _ = try await laptop.addFolder(family.folder)
+    _ = try await laptop.transports.add(folder: family.folder)
     let phone = try await Self.node("Anna", "phone", in: family)
     let days = (1...260).compactMap { Self.day.adding(days: -$0) }
     for begin in stride(from: 0, to: days.count, by: 65) {

@@ -15,12 +15,12 @@ struct CopyTests {
     try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("in both"))], in: zone)
     try Family.copy(family.home("Anna"), family.home("Copy"))
     let copied = try await Node.open(at: family.home("Copy"), schema: Family.schema)
-    #expect(await copied.life == 2)
+    #expect(await copied.incarnation == 2)
     try await Family.settle([copied, nodes[1]])
     let all = [nodes[0], nodes[1], copied]
     try await Family.settle(all)
     // The original goes on as it is: nothing contradicts it.
-    #expect(await nodes[0].life == 1)
+    #expect(await nodes[0].incarnation == 1)
     #expect(try await nodes[0].ownNotices().map(\.kind) == [.newLife])
     #expect(try await Family.digests(all, zone).count == 1)
     let heads = try await nodes[1].authorLogs(of: zone).filter {
@@ -39,13 +39,13 @@ struct CopyTests {
     let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
     let image = try await Node.open(
       at: family.home("Image"), schema: Family.schema, trustingFiles: true)
-    #expect(await image.life == 1)
+    #expect(await image.incarnation == 1)
     try await anna.note(Note.id(1), [.assign(Note.title, .text("first copy"))], in: zone)
     try await image.note(Note.id(2), [.assign(Note.title, .text("second copy"))], in: zone)
     try await Family.settle([anna, nodes[1]])
     // Unsealed and contradicted: written again under a new life, as often as it was written.
     try await Family.settle([image, nodes[1]])
-    #expect(await image.life == 2)
+    #expect(await image.incarnation == 2)
     try await Family.settle([anna, image, nodes[1]])
     #expect(try await image.notices().contains { $0.kind == .newLife })
     let group = try #require(await anna.allZones().first { $0.id == zone }).group
@@ -138,7 +138,7 @@ struct CopyTests {
     // Now the copy is noticed, with the change of the old life still unsealed.
     try Family.copy(family.home("Image"), family.home("Moved"))
     let moved = try await Node.open(at: family.home("Moved"), schema: Family.schema)
-    #expect(await moved.life == 2)
+    #expect(await moved.incarnation == 2)
     try await Family.settle([moved, nodes[1], anna])
     #expect(try await Family.digests([moved, nodes[1], anna], zone).count == 1)
     for (number, title) in [(1, "published"), (2, "offline")] {
@@ -160,7 +160,7 @@ struct CopyTests {
     try await image.close()
     try Family.copy(family.home("Image"), family.home("Moved"))
     let moved = try await Node.open(at: family.home("Moved"), schema: Family.schema)
-    #expect(await moved.life == 2)
+    #expect(await moved.incarnation == 2)
     // The new life has seen the old one's changes, which are about to be taken back.
     try await moved.note(Note.id(5), [.assign(Note.title, .text("new life"))], in: zone)
     try await Family.settle([moved, nodes[1], anna])
@@ -199,7 +199,7 @@ struct CopyTests {
       ([event(dot, [EventField(field, .bytes(first.bytes))])], ())
     }
     try await Family.settle([image, nodes[1]])
-    #expect(await image.life == 2)
+    #expect(await image.incarnation == 2)
     let (ids, named) = try await nodes[1].read(zone) { source in
       let ids = try source.ids(of: deed)
       return (

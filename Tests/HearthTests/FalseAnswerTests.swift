@@ -55,7 +55,7 @@ struct FalseAnswerTests {
     let anna = try await node("Anna", in: family)
     let ben = try await node("Ben", in: family)
     let zone = try await anna.createHousehold(named: "Home")
-    _ = try await anna.addFolder(family.folder)
+    _ = try await anna.transports.add(folder: family.folder)
     let link = try await anna.invite(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
     try await ben.join(link, folderOverride: nil)
@@ -92,9 +92,11 @@ extension Node {
     let name = Engine<ReplicaStore>.answerName(to: request.device, of: request.group)
     let invite = try #require(
       membership(of: request.group).invites.first { $0.operation.invite == request.invite })
-    for setting in try transports() {
+    for setting in try core.transports.list() {
       let transport = try transport(setting.path)
-      lay(name.scope, in: try requestAccess(of: invite.operation), on: transport)
+      core.connections.setMailbox(
+        of: name.scope, to: try core.connections.requestAccess(of: invite.operation),
+        on: transport)
       try await transport.publish(name, try SealedBox.seal(answer.encoded, to: key))
     }
   }

@@ -67,7 +67,7 @@ final class Family {
           at: home(name), person: name, device: "phone", passphrase: nil, schema: schema))
     }
     let zone = try await nodes[0].createHousehold(named: "Home")
-    _ = try await nodes[0].addFolder(folder)
+    _ = try await nodes[0].transports.add(folder: folder)
     for node in nodes.dropFirst() {
       let link = try await nodes[0].invite(
         to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)

@@ -53,7 +53,7 @@ struct FolderHouseholdTests {
     try await nodes[0].close()
     let anna = try await reopened(nodes[0], family.home("Anna"))
     #expect(try await anna.digest(of: zone) == before)
-    #expect(await anna.life == 1)
+    #expect(await anna.incarnation == 1)
     try await anna.note(note, [.assign(Note.title, .text("after"))], in: zone)
     try await Family.settle([anna, nodes[1]])
     #expect(try await Family.digests([anna, nodes[1]], zone).count == 1)

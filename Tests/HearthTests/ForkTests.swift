@@ -49,14 +49,14 @@ struct ForkTests {
       at: family.home("Ben"), schema: Family.schema, trustingFiles: true)
     let twin = try await Node.open(
       at: family.home("Twin"), schema: Family.schema, trustingFiles: true)
-    _ = try await twin.addFolder(away)
-    try await twin.removeTransport(family.folder)
+    _ = try await twin.transports.add(folder: away)
+    try await twin.transports.remove(family.folder)
     try await writeApart(ben, twin, in: zone)
     // Anna meets one history first, Carla the other.
     let (here, there) = order == 0 ? (nodes[0], nodes[2]) : (nodes[2], nodes[0])
     _ = try await here.sync()
-    _ = try await there.addFolder(away)
-    try await there.removeTransport(family.folder)
+    _ = try await there.transports.add(folder: away)
+    try await there.transports.remove(family.folder)
     _ = try await there.sync()
     #expect(try await here.state(id(12), in: zone) != nil)
     #expect(try await there.state(id(22), in: zone) != nil)
@@ -66,8 +66,8 @@ struct ForkTests {
     try await ben.note(id(31), [.assign(Note.title, .text("later"))], in: zone)
     _ = try await ben.sync()
     try carry(away, family.folder)
-    _ = try await there.addFolder(family.folder)
-    try await there.removeTransport(away)
+    _ = try await there.transports.add(folder: family.folder)
+    try await there.transports.remove(away)
     try await here.note(id(40), [.count(Note.votes, 1)], in: zone)
     try await there.note(id(40), [.count(Note.votes, 1)], in: zone)
     for _ in 0..<3 {
@@ -91,12 +91,12 @@ struct ForkTests {
     }
     #expect(told >= 1, "order \(order)")
     // When they meet, the copy whose log is shorter notices, and writes on under a life of its own.
-    _ = try await twin.addFolder(family.folder)
+    _ = try await twin.transports.add(folder: family.folder)
     try await twin.note(id(50), [.assign(Note.title, .text("twin again"))], in: zone)
     _ = try await twin.sync()
     try await ben.note(id(51), [.assign(Note.title, .text("ben again"))], in: zone)
     _ = try await ben.sync()
-    #expect(await ben.life == 2)
+    #expect(await ben.incarnation == 2)
     #expect(try await ben.notices().map(\.kind).contains(.newLife))
     for node in [here, there] {
       for _ in 0..<2 { _ = try await node.sync() }
@@ -117,8 +117,8 @@ struct ForkTests {
     let image = try await Node.open(
       at: family.home("Image"), schema: Family.schema, trustingFiles: true)
     for node in [image, nodes[2]] {
-      _ = try await node.addFolder(away)
-      try await node.removeTransport(family.folder)
+      _ = try await node.transports.add(folder: away)
+      try await node.transports.remove(family.folder)
     }
     var newcomers: [Node] = []
     for (inviter, name) in [(anna, "Dan"), (image, "Eve")] {
@@ -162,8 +162,8 @@ struct ForkTests {
       }
       #expect(try await node.verify().isSound)
     }
-    #expect(await anna.life == 2)
-    #expect(await image.life == 2)
+    #expect(await anna.incarnation == 2)
+    #expect(await image.incarnation == 2)
     for node in [anna, image] {
       #expect(try await node.notices().contains { $0.kind == .newLife })
     }

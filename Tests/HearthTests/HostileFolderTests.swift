@@ -68,7 +68,7 @@ struct HostileFolderTests {
     let second = family.home("second")
     try FileManager.default.createDirectory(atPath: second, withIntermediateDirectories: true)
     try await claim(1...3, of: nodes[1], by: nodes[0], zone, second)
-    _ = try await nodes[0].addFolder(second)
+    _ = try await nodes[0].transports.add(folder: second)
     for _ in 0..<2 { _ = try await nodes[0].sync() }
     let tag = try await nodes[0].tag(of: zone)
     let names = try transport(second).list(zoneTag: tag).segments.filter { name in

@@ -32,7 +32,7 @@ struct InvitationClosingTests {
       let (family, clock) = (try Family(), Clock())
       let anna = try await Home.node("Anna", in: family, clock)
       let zone = try await anna.createHousehold(named: "Home")
-      _ = try await anna.addFolder(family.folder)
+      _ = try await anna.transports.add(folder: family.folder)
       group = try #require(await anna.dataZones().first { $0.id == zone }).group
       (self.family, self.clock, self.anna, self.zone) = (family, clock, anna, zone)
     }

@@ -14,11 +14,11 @@ struct LifeTests {
     try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("before"))], in: zone)
     try Family.copy(family.home("Anna"), family.home("Clone"))
     let first = try await Node.open(at: family.home("Clone"), schema: Family.schema)
-    #expect(await first.life == 2)
+    #expect(await first.incarnation == 2)
     // What the old life had not sealed is still known after opening once more.
     try await first.close()
     let clone = try await Node.open(at: family.home("Clone"), schema: Family.schema)
-    #expect(await clone.life == 2)
+    #expect(await clone.incarnation == 2)
     #expect(try await clone.ownNotices().map(\.kind) == [.newLife])
     try await nodes[0].note(Note.id(2), [.assign(Note.title, .text("original"))], in: zone)
     try await clone.note(Note.id(3), [.assign(Note.title, .text("clone"))], in: zone)
@@ -43,7 +43,7 @@ struct LifeTests {
     try await nodes[0].close()
     try Family.copy(family.home("Backup"), family.home("Anna"))
     let anna = try await Node.open(at: family.home("Anna"), schema: Family.schema)
-    #expect(await anna.life == 2)
+    #expect(await anna.incarnation == 2)
     try await anna.note(Note.id(3), [.assign(Note.title, .text("offline"))], in: zone)
     try await Family.settle([anna, nodes[1]])
     #expect(try await Family.digests([anna, nodes[1]], zone).count == 1)
@@ -65,7 +65,7 @@ struct LifeTests {
     try await anna.close()
     try Family.copy(family.home("old.db"), family.home("Anna") + "/node.db")
     let again = try await Node.open(at: family.home("Anna"), schema: Family.schema)
-    #expect(await again.life == 2)
+    #expect(await again.incarnation == 2)
     try await Family.settle([again, nodes[1]])
     let state = try await again.state(Note.id(1), in: zone)
     #expect(state?.shown(Note.title) == .text("lost on this disk"))
@@ -85,10 +85,10 @@ struct LifeTests {
     // As a virtual machine's image would be set back: nothing on the disk tells.
     let image = try await Node.open(
       at: family.home("Image"), schema: Family.schema, trustingFiles: true)
-    #expect(await image.life == 1)
+    #expect(await image.incarnation == 1)
     try await image.note(Note.id(2), [.assign(Note.title, .text("written twice"))], in: zone)
     try await Family.settle([image, nodes[1]])
-    #expect(await image.life == 2)
+    #expect(await image.incarnation == 2)
     #expect(try await image.ownNotices().map(\.kind) == [.newLife, .reissued])
     #expect(try await Family.digests([image, nodes[1]], zone).count == 1)
     for (number, title) in [(1, "published"), (2, "written twice")] {
@@ -110,7 +110,7 @@ struct LifeTests {
           schema: Family.schema, now: { fixed ?? Node.wallClock() }))
     }
     let zone = try await nodes[0].createHousehold(named: "Home")
-    _ = try await nodes[0].addFolder(family.folder)
+    _ = try await nodes[0].transports.add(folder: family.folder)
     for node in nodes.dropFirst() {
       let link = try await nodes[0].invite(
         to: zone, role: .member, maximumUses: 1,

@@ -40,7 +40,7 @@ struct NewerFormatTests {
     try FolderTransport(path: family.folder, digest: { segmentDigest($0) }).publish(name, bytes)
     let second = family.home("second-folder")
     try FileManager.default.createDirectory(atPath: second, withIntermediateDirectories: true)
-    _ = try await nodes[1].addFolder(second)
+    _ = try await nodes[1].transports.add(folder: second)
     let report = try await nodes[1].sync()
     #expect(report.transports.allSatisfy { !$0.isPartial && $0.failure == nil })
     // Anna's second change waits for the first.
@@ -56,6 +56,6 @@ struct NewerFormatTests {
     let again = try await ben.sync()
     #expect(again.received == 0 && again.published == 0)
     #expect(try await ben.verify().isSound)
-    #expect(try await ben.transportStatuses().allSatisfy { $0.unpublished == 0 })
+    #expect(try await ben.transports.statuses().allSatisfy { $0.unpublished == 0 })
   }
 }

@@ -62,10 +62,10 @@ struct NodeStatusTests {
     try await nodes[0].note(note, [.assign(Note.title, .text("x"))], in: zone)
     var status = try #require(try await nodes[0].zoneStatuses().first { $0.zone.id == zone })
     #expect(status.unsealed == 1 && status.changes == 1 && status.waiting.isEmpty)
-    #expect(try await nodes[0].transportStatuses().map(\.unpublished) == [0])
+    #expect(try await nodes[0].transports.statuses().map(\.unpublished) == [0])
     let away = family.root.appendingPathComponent("away").path
     try FileManager.default.moveItem(atPath: family.folder, toPath: away)
-    let missing = try await nodes[0].transportStatuses()
+    let missing = try await nodes[0].transports.statuses()
     #expect(missing.map(\.unpublished) == [nil])
     #expect(missing[0].failure?.contains(family.folder) == true)
     try FileManager.default.moveItem(atPath: away, toPath: family.folder)
@@ -75,11 +75,11 @@ struct NodeStatusTests {
     // A second folder lacks everything until the next round.
     let second = family.home("second")
     try FileManager.default.createDirectory(atPath: second, withIntermediateDirectories: true)
-    _ = try await nodes[0].addFolder(second)
-    let lacking = try await nodes[0].transportStatuses().map(\.unpublished)
+    _ = try await nodes[0].transports.add(folder: second)
+    let lacking = try await nodes[0].transports.statuses().map(\.unpublished)
     #expect(lacking.first == 0 && (lacking.last ?? 0) ?? 0 > 0)
     _ = try await nodes[0].sync()
-    #expect(try await nodes[0].transportStatuses().map(\.unpublished) == [0, 0])
+    #expect(try await nodes[0].transports.statuses().map(\.unpublished) == [0, 0])
   }
 
   @Test("Logs name devices and people, the latest first; free space is known")

@@ -76,7 +76,7 @@ struct NodeVerifyTests {
   private func synced(_ trial: Trial) async throws -> (Node, ZoneID) {
     let node = try await trial.node("anna", TestClock(Self.start))
     let zone = try await node.createHousehold(named: "Home")
-    _ = try await node.addFolder(trial.shared)
+    _ = try await node.transports.add(folder: trial.shared)
     try await addPerson(to: zone, of: node)
     _ = try await node.sync()
     return (node, zone)

@@ -33,7 +33,7 @@ struct PeopleTests {
     var nodes: [Node] = []
     for name in names { nodes.append(try await node(name, in: family, clock)) }
     let zone = try await nodes[0].createHousehold(named: "Home")
-    _ = try await nodes[0].addFolder(family.folder)
+    _ = try await nodes[0].transports.add(folder: family.folder)
     for node in nodes.dropFirst() {
       let link = try await nodes[0].invite(
         to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
@@ -145,7 +145,7 @@ struct PeopleTests {
     await #expect(throws: SyncError(.used, "")) {
       _ = try await dora.enter(by: link, folderOverride: nil)
     }
-    #expect(try await dora.transports().isEmpty)
+    #expect(try await dora.transports.list().isEmpty)
     #expect(try await dora.pendingJoins().isEmpty)
   }
 
@@ -284,7 +284,7 @@ struct PeopleTests {
       try await carla.join(link, folderOverride: nil)
     }
     #expect(await carla.allZones().allSatisfy { $0.database == .personal })
-    #expect(try await carla.transports().isEmpty)
+    #expect(try await carla.transports.list().isEmpty)
     let further = try await nodes[0].invite(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
     #expect(try await carla.join(further, folderOverride: nil) == zone)
@@ -436,7 +436,7 @@ struct PeopleTests {
     let report = try await nodes[0].sync()
     // It notices: what it knows to have been there is put back, also the other's.
     #expect(report.published > 0 && report.received == 0)
-    #expect(await nodes[0].life == 1)
+    #expect(await nodes[0].incarnation == 1)
     #expect(try await Family.digests(nodes, zone) == digest)
     // Going on, it writes after its own head.
     try await nodes[0].note(Note.id(3), [.assign(Note.title, .text("after"))], in: zone)

@@ -78,8 +78,8 @@ struct PrivateTests {
       let shelf = way == "folder" ? nil : try RelayShelf()
       let laptop = try await Self.node("Anna", "laptop", in: family)
       let zone = try await laptop.createHousehold(named: "Home")
-      if way != "relay" { _ = try await laptop.addFolder(family.folder) }
-      if let shelf { _ = try await laptop.addRelay(shelf.address) }
+      if way != "relay" { _ = try await laptop.transports.add(folder: family.folder) }
+      if let shelf { _ = try await laptop.transports.add(relay: shelf.address) }
       try await laptop.keep(1, "before")
       _ = try await laptop.sync()
       #expect(try await laptop.privateStanding()?.isShared == false)
@@ -107,7 +107,7 @@ struct PrivateTests {
     let family = try Family()
     let laptop = try await Self.node("Anna", "laptop", in: family)
     let zone = try await laptop.createHousehold(named: "Home")
-    _ = try await laptop.addFolder(family.folder)
+    _ = try await laptop.transports.add(folder: family.folder)
     let own = try await laptop.ownZone()
     try await laptop.note(
       Note.id(1),
@@ -211,7 +211,7 @@ struct PrivateTests {
     let shelf = try RelayShelf()
     let laptop = try await Self.node("Anna", "laptop", in: family)
     let zone = try await laptop.createHousehold(named: "Home")
-    _ = try await laptop.addRelay(shelf.address)
+    _ = try await laptop.transports.add(relay: shelf.address)
     let phone = try await Self.further("phone", of: laptop, in: zone, family)
     let tablet = try await Self.further("tablet", of: laptop, in: zone, family)
     try await Family.settle([laptop, phone, tablet])
@@ -269,7 +269,7 @@ struct PrivateTests {
       at: family.home("thief"), person: "Anna", personID: anna.person, device: "thief",
       passphrase: nil, schema: Family.schema)
     _ = try await thief.createHousehold(named: "Den")
-    _ = try await thief.addFolder(family.folder)
+    _ = try await thief.transports.add(folder: family.folder)
     let root = try words.words.root()
     try await thief.writeCapsule(for: root.publicKeys, root.capsuleAccess, in: family.folder)
     _ = try await thief.sync()
@@ -307,7 +307,7 @@ struct PrivateTests {
       at: family.home("false"), person: "Ben", personID: ben.person, device: "false",
       passphrase: nil, schema: Family.schema)
     let trap = try await founder.createHousehold(named: "Trap")
-    _ = try await founder.addFolder(family.folder)
+    _ = try await founder.transports.add(folder: family.folder)
     let link = try await founder.invite(to: trap, Self.terms)
     _ = try await ben.enter(by: link, folderOverride: nil)
     try await Family.settle([ben, founder])
@@ -331,7 +331,7 @@ struct PrivateTests {
     let family = try Family()
     let laptop = try await Self.node("Anna", "laptop", in: family)
     let zone = try await laptop.createHousehold(named: "Home")
-    _ = try await laptop.addFolder(family.folder)
+    _ = try await laptop.transports.add(folder: family.folder)
     try await laptop.keep(1, "own")
     let link = try await laptop.invite(to: zone, Self.terms)
     let group = try #require(await laptop.privateZone).group

@@ -366,13 +366,13 @@ struct RecoveryTests {
     let second = family.root.appendingPathComponent("stick").path
     try FileManager.default.createDirectory(
       atPath: second, withIntermediateDirectories: false)
-    _ = try await anna.addFolder(second)
+    _ = try await anna.transports.add(folder: second)
     _ = try await anna.sync()
     #expect(
       await code { _ = try await recover(family, words, folders: ["/nonexistent", second]) }
         == .offline)
     let (node, _) = try await recover(family, words, folders: [second, family.folder])
-    #expect(try await node.transports().count == 2)
+    #expect(try await node.transports.list().count == 2)
   }
 }
 

@@ -145,7 +145,7 @@ struct RelayHandoffTests {
       #expect(try await !cleo.opensHandoff(of: home.group, at: home.address))
     }
     // A person lets the count begin anew.
-    _ = try await anna.repairRelay(home.address)
+    _ = try await anna.transports.repair(relay: home.address)
     #expect(try await cleo.opensHandoff(of: home.group, at: home.address))
     #expect(problems(try await anna.sync()).isEmpty)
     withExtendedLifetime(home) {}

@@ -133,7 +133,7 @@ extension Family {
           now: now))
     }
     let zone = try await nodes[0].createHousehold(named: "Home")
-    _ = try await nodes[0].addRelay(relay.address)
+    _ = try await nodes[0].transports.add(relay: relay.address)
     for node in nodes.dropFirst() {
       let link = try await nodes[0].invite(
         to: zone, role: role, maximumUses: 1, expiresInMilliseconds: 3_600_000)
@@ -187,7 +187,7 @@ struct RelayHouseholdTests {
     let shelf = try RelayShelf()
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"], over: shelf)
-    for node in nodes { _ = try await node.addFolder(family.folder) }
+    for node in nodes { _ = try await node.transports.add(folder: family.folder) }
     try shelf.kill()
     try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("x"))], in: zone)
     let sent = try await nodes[0].sync()
@@ -241,7 +241,7 @@ struct RelayHouseholdTests {
     #expect(report.published > 0)
     // Neither the state nor the own log goes back, and no number is used again.
     #expect(try await Family.digests(nodes, zone) == digest)
-    #expect(await nodes[0].life == 1)
+    #expect(await nodes[0].incarnation == 1)
     try await Family.settle(nodes)
     #expect(try await Family.digests(nodes, zone).count == 1)
     let fresh = try await Node.create(
@@ -282,9 +282,9 @@ struct RelayHouseholdTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben", "Cleo"], over: shelf)
     // Anna has both, Ben the relay, Cleo from now on the folder only.
-    _ = try await nodes[0].addFolder(family.folder)
-    _ = try await nodes[2].addFolder(family.folder)
-    try await nodes[2].removeTransport(shelf.address)
+    _ = try await nodes[0].transports.add(folder: family.folder)
+    _ = try await nodes[2].transports.add(folder: family.folder)
+    try await nodes[2].transports.remove(shelf.address)
     for (number, node) in nodes.enumerated() {
       try await node.note(
         Note.id(UInt64(number)), [.assign(Note.title, .text("\(number)"))], in: zone)
@@ -533,21 +533,25 @@ struct RelayHouseholdTests {
     let node = try await Node.create(
       at: family.home("Anna"), person: "Anna", device: "phone", passphrase: nil,
       schema: Family.schema)
-    await #expect(throws: HearthError(.invalid, "")) { try await node.addRelay("relay.example") }
+    await #expect(throws: HearthError(.invalid, "")) {
+      try await node.transports.add(relay: "relay.example")
+    }
     let good = try RelayAddress(shelf.address)
     let wrongPin = try RelayAddress(
       host: good.host, port: good.port, pin: try RelayAddress(other.address).pin)
     do {
-      _ = try await node.addRelay(wrongPin.description)
+      _ = try await node.transports.add(relay: wrongPin.description)
       Issue.record("took another relay for the one of the address")
     } catch let error as HearthError {
       #expect(error.code == .offline && error.message.contains("certificate"), "\(error)")
     }
     try other.kill()
-    await #expect(throws: HearthError(.offline, "")) { try await node.addRelay(other.address) }
-    #expect(try await node.transports().isEmpty)
-    let setting = try await node.addRelay(shelf.address)
-    #expect(try await node.addRelay(shelf.address) == setting)
+    await #expect(throws: HearthError(.offline, "")) {
+      try await node.transports.add(relay: other.address)
+    }
+    #expect(try await node.transports.list().isEmpty)
+    let setting = try await node.transports.add(relay: shelf.address)
+    #expect(try await node.transports.add(relay: shelf.address) == setting)
     let link = InvitationLink(secret: try .random(), folder: nil, relay: good)
     #expect(try InvitationLink(text: link.text).relay == good)
   }

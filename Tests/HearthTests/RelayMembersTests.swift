@@ -94,7 +94,7 @@ struct RelayMembersTests {
     for node in [anna, cleo] { _ = try await node.sync() }
     let told = problems(try await cleo.sync())
     #expect(told.contains { $0.contains("mailbox there have no right to it") }, "\(told)")
-    let repaired = try await anna.repairRelay(address)
+    let repaired = try await anna.transports.repair(relay: address)
     #expect(repaired.repairs.contains { $0.group == home.group && $0.repair == .moved })
     #expect(try await anna.place(of: home.group, at: address) == 2)
     _ = try await cleo.sync()

@@ -104,11 +104,11 @@ struct RelayRegistrationTests {
       report = try await nodes[0].sync()
       if report.transports.allSatisfy({ $0.failure == nil }) { break }
       #expect(problems(report).contains { $0.contains("all mailboxes together") })
-      #expect(try await nodes[0].transportStatuses().allSatisfy { $0.oldKeys == nil })
+      #expect(try await nodes[0].transports.statuses().allSatisfy { $0.oldKeys == nil })
     }
     #expect(problems(report).contains { $0.contains("keys from before") }, "\(problems(report))")
     #expect(report.transports.contains { $0.isPartial })
-    #expect(try await nodes[0].transportStatuses().contains { $0.oldKeys != nil })
+    #expect(try await nodes[0].transports.statuses().contains { $0.oldKeys != nil })
     // Striking its device off takes no room, so that one is out; but whoever has the access key
     // of before and shows no device's key comes in as before.
     #expect(try await nodes[2].isShutOut(of: zone, at: shelf.address))
@@ -116,7 +116,7 @@ struct RelayRegistrationTests {
     shelf.configuration.quota.total = nil
     try shelf.restart()
     #expect(problems(try await nodes[0].sync()).isEmpty)
-    #expect(try await nodes[0].transportStatuses().allSatisfy { $0.oldKeys == nil })
+    #expect(try await nodes[0].transports.statuses().allSatisfy { $0.oldKeys == nil })
     #expect(try shelf.accessGenerations()[control] == before + 1)
     #expect(try await nodes[2].isShutOut(of: zone, at: shelf.address))
     #expect(problems(try await nodes[1].sync()).isEmpty)

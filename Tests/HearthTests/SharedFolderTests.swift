@@ -28,16 +28,16 @@ struct SharedFolderTests {
       family.root.path, "/", alias, alias + "/below", inner, family.home("ben"),
     ] {
       await #expect(throws: HearthError(.invalid, ""), "\(place)") {
-        try await node.addFolder(place)
+        try await node.transports.add(folder: place)
       }
     }
-    #expect(try await node.transports().isEmpty)
+    #expect(try await node.transports.list().isEmpty)
     // A name that only begins like the home's is another folder.
     let beside = home + "-shared"
     try FileManager.default.createDirectory(atPath: beside, withIntermediateDirectories: false)
-    _ = try await node.addFolder(beside)
-    _ = try await node.addFolder(family.folder)
-    #expect(try await node.transports().map(\.path) == [beside, family.folder])
+    _ = try await node.transports.add(folder: beside)
+    _ = try await node.transports.add(folder: family.folder)
+    #expect(try await node.transports.list().map(\.path) == [beside, family.folder])
   }
 
   @Test("a home without its database is refused, and no empty one is put there")

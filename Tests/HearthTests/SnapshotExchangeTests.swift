@@ -107,7 +107,7 @@ struct SnapshotExchangeTests {
     // Another way on which only Ben is: he gives what he has, the snapshot as it came.
     let other = family.root.appendingPathComponent("other").path
     try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: true)
-    _ = try await ben.addFolder(other)
+    _ = try await ben.transports.add(folder: other)
     let forwarded = try await ben.sync()
     #expect(forwarded.transports.map(\.publishedSnapshots).reduce(0, +) == 1)
     let again = try await ben.sync()
@@ -243,7 +243,7 @@ extension Node {
   fileprivate func publish(
     snapshot chunks: [[UInt8]], of zone: ZoneID, _ folder: String, count: Int? = nil
   ) throws {
-    let transport = folderTransport(folder)
+    let transport = Connections.folder(folder)
     let names = SnapshotPlan.names(of: chunks, zoneTag: try engine.zone(zone).tag)
     for (name, chunk) in zip(names, chunks) {
       let name = BlobName(

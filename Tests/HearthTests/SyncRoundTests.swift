@@ -7,9 +7,9 @@ import Testing
 /// The order in which one sync reads transports and gives to them.
 @Suite("A sync over several transports")
 struct SyncRoundTests {
-  private let folder = TransportSetting(number: 1, kind: "folder", path: "/folder")
-  private let first = TransportSetting(number: 2, kind: "relay", path: "first")
-  private let second = TransportSetting(number: 3, kind: "relay", path: "second")
+  private let folder = TransportSetting(number: 1, kind: .folder, path: "/folder")
+  private let first = TransportSetting(number: 2, kind: .relay, path: "first")
+  private let second = TransportSetting(number: 3, kind: .relay, path: "second")
 
   private func report(_ setting: TransportSetting, received: Int = 0) -> TransportReport {
     var report = TransportReport(setting: setting.path)

@@ -44,8 +44,8 @@ struct TransportCargoTests {
     Set(try FileManager.default.contentsOfDirectory(atPath: folder + "/z"))
   }
 
-  private func only(_ zones: ZoneState..., privateDatabase: Bool = false) -> TransportCargo {
-    TransportCargo(households: zones.map(\.group), privateDatabase: privateDatabase)
+  private func only(_ zones: ZoneState..., privateDatabase: Bool = false) -> TransportScope {
+    TransportScope(households: zones.map(\.group), privateDatabase: privateDatabase)
   }
 
   private func tags(of group: GroupID, on node: Node) async -> Set<String> {
@@ -57,9 +57,9 @@ struct TransportCargoTests {
     let family = try Family()
     let (node, home, flat) = try await node(family)
     let places = try ["a", "b", "c"].map { try folder(family, $0) }
-    _ = try await node.addFolder(places[0], carrying: only(home))
-    _ = try await node.addFolder(places[1], carrying: only(flat))
-    _ = try await node.addFolder(places[2])
+    _ = try await node.transports.add(folder: places[0], carrying: only(home))
+    _ = try await node.transports.add(folder: places[1], carrying: only(flat))
+    _ = try await node.transports.add(folder: places[2])
     _ = try await node.sync()
     let (ofHome, ofFlat) = (
       await tags(of: home.group, on: node), await tags(of: flat.group, on: node)
@@ -75,8 +75,8 @@ struct TransportCargoTests {
     let ofLater = await tags(of: group, on: node)
     #expect(try tags(in: places[0]) == ofHome)
     #expect(try tags(in: places[2]).isSuperset(of: ofLater))
-    #expect(try await node.stranded().isEmpty)
-    for status in try await node.transportStatuses() { #expect(status.unpublished == 0) }
+    #expect(try await node.transports.uncarriedZones().isEmpty)
+    for status in try await node.transports.statuses() { #expect(status.unpublished == 0) }
   }
 
   @Test("A relay is asked for the mailboxes of what goes over it, and for no other")
@@ -84,7 +84,7 @@ struct TransportCargoTests {
     let shelf = try RelayShelf()
     let family = try Family()
     let (node, home, flat) = try await node(family)
-    let setting = try await node.addRelay(shelf.address, carrying: only(home))
+    let setting = try await node.transports.add(relay: shelf.address, carrying: only(home))
     let ofHome = await tags(of: home.group, on: node)
     #expect(try await node.mailboxes(at: setting.path) == ofHome)
     _ = try await node.sync()
@@ -92,7 +92,7 @@ struct TransportCargoTests {
     let watched = try await node.newsSource().relays[0].accesses.map(\.mailbox.hex)
     #expect(Set(watched) == ofHome)
     // Let over it as well, it is there with the next round.
-    _ = try await node.addCargo(to: "1", only(flat))
+    _ = try await node.transports.extendScope(of: "1", by: only(flat))
     _ = try await node.sync()
     let ofFlat = await tags(of: flat.group, on: node)
     #expect(try await node.mailboxes(at: setting.path) == ofHome.union(ofFlat))
@@ -103,20 +103,23 @@ struct TransportCargoTests {
     let family = try Family()
     let (node, home, flat) = try await node(family)
     let place = try folder(family, "a")
-    #expect(try await node.addFolder(place, carrying: only(home)).cargo == only(home))
-    let more = try await node.addFolder(place, carrying: only(flat))
-    #expect(more.number == 1 && more.cargo == only(home, flat))
+    #expect(try await node.transports.add(folder: place, carrying: only(home)).scope == only(home))
+    let more = try await node.transports.add(folder: place, carrying: only(flat))
+    #expect(more.number == 1 && more.scope == only(home, flat))
     #expect(
-      try await node.addCargo(to: place, only(privateDatabase: true)).cargo?.privateDatabase == true
+      try await node.transports.extendScope(of: place, by: only(privateDatabase: true)).scope?
+        .privateDatabase == true
     )
-    #expect(try await node.setCargo(of: "1", to: only(flat)).cargo == only(flat))
-    #expect(try await node.stranded().map(\.name) == ["Home"])
-    await #expect(throws: HearthError.self) { try await node.setCargo(of: "1", to: only()) }
-    await #expect(throws: HearthError.self) { try await node.setCargo(of: "2", to: nil) }
-    #expect(try await node.setCargo(of: "1", to: nil).cargo == nil)
+    #expect(try await node.transports.setScope(of: "1", to: only(flat)).scope == only(flat))
+    #expect(try await node.transports.uncarriedZones().map(\.name) == ["Home"])
+    await #expect(throws: HearthError.self) {
+      try await node.transports.setScope(of: "1", to: only())
+    }
+    await #expect(throws: HearthError.self) { try await node.transports.setScope(of: "2", to: nil) }
+    #expect(try await node.transports.setScope(of: "1", to: nil).scope == nil)
     // What carries everything carries that too.
-    #expect(try await node.addFolder(place, carrying: only(home)).cargo == nil)
-    #expect(try await node.transports().count == 1)
+    #expect(try await node.transports.add(folder: place, carrying: only(home)).scope == nil)
+    #expect(try await node.transports.list().count == 1)
   }
 
   @Test("Nobody is invited to a household that goes over no way")
@@ -124,14 +127,14 @@ struct TransportCargoTests {
     let family = try Family()
     let (node, home, flat) = try await node(family)
     let places = try ["a", "b"].map { try folder(family, $0) }
-    _ = try await node.addFolder(places[0], carrying: only(home))
+    _ = try await node.transports.add(folder: places[0], carrying: only(home))
     await #expect(throws: HearthError.self) {
       try await node.invite(
         to: flat.id, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
     }
     #expect(await node.membership(of: flat.group).invites.isEmpty)
     // The way of the other household may be away.
-    _ = try await node.addFolder(places[1], carrying: only(flat))
+    _ = try await node.transports.add(folder: places[1], carrying: only(flat))
     try FileManager.default.removeItem(atPath: places[0])
     let link = try await node.invite(
       to: flat.id, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
@@ -143,8 +146,8 @@ struct TransportCargoTests {
     let family = try Family()
     let (anna, home, flat) = try await node(family)
     let places = try ["a", "b"].map { try folder(family, $0) }
-    _ = try await anna.addFolder(places[0], carrying: only(home))
-    _ = try await anna.addFolder(places[1], carrying: only(flat))
+    _ = try await anna.transports.add(folder: places[0], carrying: only(home))
+    _ = try await anna.transports.add(folder: places[1], carrying: only(flat))
     let ben = try await Node.create(
       at: family.home("Ben"), person: "Ben", device: "phone", passphrase: nil,
       schema: Family.schema)
@@ -153,8 +156,8 @@ struct TransportCargoTests {
         to: zone.id, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
       _ = try await ben.join(try InvitationLink(text: link.text), folderOverride: nil)
     }
-    let ways = try await ben.transports()
-    #expect(ways.map(\.cargo) == [nil, only(flat)])
+    let ways = try await ben.transports.list()
+    #expect(ways.map(\.scope) == [nil, only(flat)])
     try await Family.settle([anna, ben])
     let ofFlat = await tags(of: flat.group, on: anna)
     #expect(try tags(in: places[1]) == ofFlat)
@@ -167,7 +170,7 @@ struct TransportCargoTests {
   func decoding() throws {
     let old = #"[{"number":1,"kind":"folder","path":"/a"}]"#
     let read = try JSONDecoder().decode([TransportSetting].self, from: Data(old.utf8))
-    #expect(read[0].cargo == nil)
+    #expect(read[0].scope == nil)
   }
 
   @Test("Recovered from one place of two, a node does not let the words lead to its own database")
@@ -175,8 +178,9 @@ struct TransportCargoTests {
     let family = try Family()
     let (anna, home, flat) = try await node(family)
     let places = try ["a", "b"].map { try folder(family, $0) }
-    _ = try await anna.addFolder(places[0], carrying: only(home))
-    _ = try await anna.addFolder(places[1], carrying: only(flat, privateDatabase: true))
+    _ = try await anna.transports.add(folder: places[0], carrying: only(home))
+    _ = try await anna.transports.add(
+      folder: places[1], carrying: only(flat, privateDatabase: true))
     let words = try PersonWords.drawn()
     _ = try await anna.setWords(words)
     let own = try #require(await anna.privateZone)
@@ -200,7 +204,7 @@ struct TransportCargoTests {
     let zone = try #require(await second.node.privateZone)
     #expect(zone.id == own.id)
     #expect(try await second.node.state(Note.id(1), in: zone.id) != nil)
-    let ways = try await second.node.transports()
-    #expect(ways.map(\.cargo) == [only(home), only(flat, privateDatabase: true)])
+    let ways = try await second.node.transports.list()
+    #expect(ways.map(\.scope) == [only(home), only(flat, privateDatabase: true)])
   }
 }

@@ -31,20 +31,22 @@ struct UnsyncedTests {
       return (sum(.data), sum(.control), statuses.reduce(0) { $0 + $1.unsealed })
     }
     #expect(try await counts() == (1, 1, 2))
-    let setting = try await node.addFolder(family.folder)
+    let setting = try await node.transports.add(folder: family.folder)
     let inside = family.folder + "/z"
     try FileManager.default.removeItem(atPath: inside)
     try Data("in the way".utf8).write(to: URL(fileURLWithPath: inside))
     let failed = try await node.sync()
     #expect(failed.transports.first?.failure != nil)
     #expect(try await counts() == (1, 1, 0))
-    #expect(try await node.lastFailure(of: setting)?.text == failed.transports.first?.failure)
+    #expect(
+      try await node.looking { try $0.transportFailures.last(of: setting) }?.text
+        == failed.transports.first?.failure)
     try FileManager.default.removeItem(atPath: inside)
     #expect(try await node.sync().transports.first?.failure == nil)
     #expect(try await counts() == (0, 0, 0))
-    #expect(try await node.lastFailure(of: setting) == nil)
+    #expect(try await node.looking { try $0.transportFailures.last(of: setting) } == nil)
     // What was taken stays so where the way is forgotten; what is new is counted.
-    try await node.removeTransport("1")
+    try await node.transports.remove("1")
     try await node.note(Note.id(2), [.insert], in: home)
     #expect(try await counts() == (1, 0, 1))
     try await node.close()
@@ -55,13 +57,15 @@ struct UnsyncedTests {
     let family = try Family()
     let (node, home) = try await household(of: family)
     let group = try #require(await node.dataZones().first { $0.id == home }?.group)
-    _ = try await node.addFolder(
-      family.folder, carrying: TransportCargo(households: [group], privateDatabase: false))
-    #expect(try await node.stranded().isEmpty)
-    #expect(try await node.stranded(withUnshared: true).map(\.database) == [.personal])
-    _ = try await node.addCargo(
-      to: "1", TransportCargo(households: [], privateDatabase: true))
-    #expect(try await node.stranded(withUnshared: true).isEmpty)
+    _ = try await node.transports.add(
+      folder:
+        family.folder, carrying: TransportScope(households: [group], privateDatabase: false))
+    #expect(try await node.transports.uncarriedZones().isEmpty)
+    #expect(
+      try await node.transports.uncarriedZones(withUnshared: true).map(\.database) == [.personal])
+    _ = try await node.transports.extendScope(
+      of: "1", by: TransportScope(households: [], privateDatabase: true))
+    #expect(try await node.transports.uncarriedZones(withUnshared: true).isEmpty)
     try await node.close()
   }
 }

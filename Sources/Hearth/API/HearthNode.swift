@@ -59,7 +59,7 @@ public final class HearthNode: Sendable {
   /// Adds a folder as a transport: one that a file synchroniser, a network share or a USB stick
   /// carries between devices.
   public func addFolder(_ path: String) async throws {
-    _ = try await node.addFolder(path)
+    _ = try await node.transports.add(folder: path)
   }
 
   /// Adds a relay as a transport.
@@ -68,7 +68,7 @@ public final class HearthNode: Sendable {
   ///   - address: the line that `hearth-relay serve` printed.
   ///   - token: the token from the relay's operator, if the relay requires one.
   public func addRelay(_ address: String, token: String? = nil) async throws {
-    _ = try await node.addRelay(address, token: token)
+    _ = try await node.transports.add(relay: address, token: token)
   }
 
   /// Joins a shared zone by an invitation's link.

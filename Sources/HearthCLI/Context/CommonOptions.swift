@@ -89,7 +89,7 @@ package struct CommonOptions: ParsableArguments {
       at: homePath, passphrase: try passphraseOfKey(), schema: CommandSchema.node)
     let values = try await SettingValues.load([.color], of: node, household: nil)
     Style.choose(flag: color, setting: values.color)
-    if !json, ProgressLine.isShown { await node.tellTransfers(to: ProgressLine.tell) }
+    if !json, ProgressLine.isShown { await node.reportTransfers(to: ProgressLine.tell) }
     return node
   }
 }

@@ -119,7 +119,7 @@ struct DoctorCommand: AsyncParsableCommand {
             remedy: "update this program; if there is no newer one, somebody forged them"))
       }
     }
-    for transport in try await node.transportStatuses() {
+    for transport in try await node.transports.statuses() {
       if let problem = transport.oldKeys {
         findings.append(
           DoctorFinding("transport", "\(problem.place): \(problem.fault)", remedy: problem.remedy))
@@ -130,7 +130,7 @@ struct DoctorCommand: AsyncParsableCommand {
     if let copy = try await node.copyFinding() {
       findings.append(DoctorFinding("copy", copy.fault, remedy: copy.remedy))
     }
-    for (folder, problems) in try await node.damagedFiles() {
+    for (folder, problems) in try await node.transports.damagedFiles() {
       // Problems with the same remedy are one finding.
       for remedy in Set(problems.map(\.remedy)).sorted() {
         let alike = problems.filter { $0.remedy == remedy }
@@ -147,7 +147,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
   /// The failures of one transport, now or in the last round.
   private static func failures(of transport: TransportStatus) -> [DoctorFinding] {
-    let (number, isRelay) = (transport.setting.number, transport.setting.kind == "relay")
+    let (number, isRelay) = (transport.setting.number, transport.setting.kind == .relay)
     let orRemove = ", or `hearth transport remove \(number)`"
     if let failure = transport.failure {
       let remedy =
@@ -198,7 +198,7 @@ struct DoctorCommand: AsyncParsableCommand {
           remedy: $0.remedy + ", then `hearth sync`")
       }
     }
-    guard try await node.transports().isEmpty else { return [] }
+    guard try await node.transports.list().isEmpty else { return [] }
     var findings: [DoctorFinding] = []
     for status in try await node.zoneStatuses()
     where status.zone.kind == .data && status.zone.database == .shared && status.unsynced > 0 {
@@ -259,7 +259,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
   /// The changes that others claim to have seen and no transport delivered to this device.
   private func withheld(from node: Node) async throws -> [DoctorFinding] {
-    let kinds = try await node.transports().map(\.kind)
+    let kinds = try await node.transports.list().map(\.kind.rawValue)
     var findings: [DoctorFinding] = []
     for zone in await node.dataZones() where zone.database == .shared {
       if try await node.awaitsSnapshot(in: zone.group), await node.ending(in: zone.group) == nil {

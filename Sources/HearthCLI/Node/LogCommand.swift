@@ -38,7 +38,7 @@ struct LogCommand: AsyncParsableCommand {
     var logs: [(zone: String, log: AuthorLog)] = []
     var withheld: [(item: StandingText.Document.Withheld, kinds: [String])] = []
     for zone in await node.dataZones() {
-      let kinds = try await node.transports(of: zone.group).map(\.kind)
+      let kinds = try await node.transports.list(of: zone.group).map(\.kind.rawValue)
       withheld += try await StandingText.withheld(of: zone, on: node).map { ($0, kinds) }
       for log in try await node.authorLogs(of: zone.id) { logs.append((zone.name, log)) }
     }

@@ -91,7 +91,7 @@ struct WordsCommand: AsyncParsableCommand {
       let verdict = try await node.check(words)
       let capsules = verdict == .right ? try await node.examineCapsules(with: words) : []
       let lacking = try await StrandedText.items(on: node)
-      let hasWay = try await !node.transports().isEmpty
+      let hasWay = try await !node.transports.list().isEmpty
       let warnings =
         hasWay
         ? try await StrandedText.beyondWords(on: node)
@@ -247,7 +247,7 @@ extension WordsPrinting {
           + "`add folder PATH`"
       ]
     }
-    let hasRelay = transports.contains { $0.kind == "relay" }
+    let hasRelay = transports.contains { $0.kind == .relay }
     let options = transports.map { "--transport \(ShellText.word(Style.safe($0.path)))" }
     let commands = differ ? [options.joined(separator: " ")] : options
     let isOneOf = transports.count > 1 ? ", with one of these:" : ":"
@@ -265,12 +265,12 @@ extension WordsPrinting {
   static func waysBack(
     to node: Node
   ) async throws -> (transports: [TransportSetting], differ: Bool) {
-    let groups = Set(await node.exchangedGroups())
-    let transports = try await node.transports()
+    let groups = Set(await node.transports.exchangedGroups())
+    let transports = try await node.transports.list()
     var whole: [TransportSetting] = []
     var carried: Set<Set<GroupID>> = []
     for setting in transports {
-      let way = await node.groups(over: setting)
+      let way = await node.transports.groups(over: setting)
       let own = groups.filter { way.contains($0) }
       carried.insert(own)
       if own == groups { whole.append(setting) }

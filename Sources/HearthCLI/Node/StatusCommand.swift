@@ -63,7 +63,7 @@ struct StatusCommand: AsyncParsableCommand {
   func run() async throws {
     let node = try await options.open()
     let statuses = try await node.zoneStatuses()
-    let transports = try await node.transportStatuses()
+    let transports = try await node.transports.statuses()
     let notices = try await node.notices()
     let clocks = await node.clockFindings()
     let profile = await node.profile
@@ -92,7 +92,7 @@ struct StatusCommand: AsyncParsableCommand {
           standing: try await StandingText.Document(of: status.zone, on: node),
           newcomers: NewcomerWords.word(membership.newcomers),
           warning: await node.riskWarning(of: status.zone.group),
-          transports: try await node.transports(of: status.zone.group).map(\.number),
+          transports: try await node.transports.list(of: status.zone.group).map(\.number),
           isStranded: stranded.contains { $0.zone.group == status.zone.group }))
     }
     let pending = try await node.pendingJoins().map { PendingJoinText($0) }
@@ -100,22 +100,23 @@ struct StatusCommand: AsyncParsableCommand {
     for status in transports {
       ways.append(
         Document.Transport(
-          number: status.setting.number, kind: status.setting.kind, path: status.setting.path,
+          number: status.setting.number, kind: status.setting.kind.rawValue,
+          path: status.setting.path,
           cargo: await CargoText(status.setting, on: node),
           unpublishedSegments: status.unpublished, failure: status.failure,
           problem: status.oldKeys.map { "\($0.fault): \($0.remedy)" },
-          setBack: status.setBackMilliseconds.map(MomentText.iso)))
+          setBack: status.rollbackMilliseconds.map(MomentText.iso)))
     }
     let document = Document(
       home: await node.home, person: profile.personName, personId: await node.person.hex,
-      device: profile.deviceName, deviceId: device.hex, life: await node.life,
+      device: profile.deviceName, deviceId: device.hex, life: await node.incarnation,
       households: households,
       privateDatabase: try await PrivateText.Document.of(node, statuses), pendingJoins: pending,
       transports: ways, notices: notices.map(NoticeText.Document.init),
       clock: clocks.map(ClockText.Document.init))
     try await node.close()
     if options.json { return try Output.json(document) }
-    show(document, moment, transports.map(\.setBackMilliseconds), stranded)
+    show(document, moment, transports.map(\.rollbackMilliseconds), stranded)
     for item in stranded where item.zone.database == .personal {
       Output.print(Style.yellow("private:   none of your transports carries it: \(item.remedy)"))
     }

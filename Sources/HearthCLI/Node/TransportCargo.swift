@@ -55,10 +55,10 @@ extension TransportCommand {
       let added = try await CargoOptions.groups(named: also, on: node)
       let setting =
         setsAll
-        ? try await node.setCargo(of: name, to: wanted)
-        : try await node.addCargo(
-          to: name,
-          TransportCargo(households: added, privateDatabase: cargo.privateDatabase))
+        ? try await node.transports.setScope(of: name, to: wanted)
+        : try await node.transports.extendScope(
+          of: name,
+          by: TransportScope(households: added, privateDatabase: cargo.privateDatabase))
       let item = await Item(setting, on: node)
       let warnings = try await StrandedText.warnings(on: node)
       try await node.close()

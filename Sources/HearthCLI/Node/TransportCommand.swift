@@ -35,7 +35,8 @@ struct TransportCommand: AsyncParsableCommand {
 
     func run() async throws {
       let node = try await options.open()
-      let setting = try await node.addFolder(path, carrying: cargo.cargo(options, on: node))
+      let setting = try await node.transports.add(
+        folder: path, carrying: cargo.cargo(options, on: node))
       try await TransportCommand.tell(setting, options, node)
     }
   }
@@ -65,8 +66,8 @@ struct TransportCommand: AsyncParsableCommand {
 
     func run() async throws {
       let node = try await options.open()
-      let setting = try await node.addRelay(
-        address, token: token, carrying: cargo.cargo(options, on: node))
+      let setting = try await node.transports.add(
+        relay: address, token: token, carrying: cargo.cargo(options, on: node))
       try await TransportCommand.tell(setting, options, node)
     }
   }
@@ -99,7 +100,7 @@ struct TransportCommand: AsyncParsableCommand {
 
     init(_ setting: TransportSetting, on node: Node) async {
       number = setting.number
-      kind = setting.kind
+      kind = setting.kind.rawValue
       path = setting.path
       cargo = await CargoText(setting, on: node)
     }
@@ -119,7 +120,7 @@ struct TransportCommand: AsyncParsableCommand {
     func run() async throws {
       let node = try await options.open()
       var items: [Item] = []
-      for setting in try await node.transports() {
+      for setting in try await node.transports.list() {
         items.append(await Item(setting, on: node))
       }
       try await node.close()
@@ -152,7 +153,7 @@ struct TransportCommand: AsyncParsableCommand {
 
     func run() async throws {
       let node = try await options.open()
-      try await node.removeTransport(name)
+      try await node.transports.remove(name)
       let warnings = try await StrandedText.warnings(on: node)
       try await node.close()
       for warning in warnings { Output.note(warning) }

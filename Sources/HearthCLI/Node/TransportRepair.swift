@@ -35,7 +35,7 @@ extension TransportCommand {
 
     func run() async throws {
       let node = try await options.open()
-      let (repairs, report) = try await node.repairRelay(name)
+      let (repairs, report) = try await node.transports.repair(relay: name)
       try await node.close()
       let items = repairs.map {
         Document.Item(

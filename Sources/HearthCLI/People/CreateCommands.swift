@@ -61,7 +61,7 @@ struct HouseholdCommand: AsyncParsableCommand {
       } else {
         Output.print("household \(name): days of \(timeZone), weeks from \(weekday.name)")
         Output.note(
-          try await node.transports().isEmpty
+          try await node.transports.list().isEmpty
             ? "next: `hearth transport add folder PATH` with a folder that your devices share"
             : "next: `hearth invite`")
       }

@@ -76,7 +76,7 @@ struct JoinCommand: AsyncParsableCommand {
     let everybody = membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     let people = everybody.map(\.name)
     let shown = ShownNames(of: membership)
-    let ways = try await node.transports(of: context.zone.group)
+    let ways = try await node.transports.list(of: context.zone.group)
     try await node.close()
     if options.json {
       try Output.json(
@@ -98,7 +98,7 @@ struct JoinCommand: AsyncParsableCommand {
       {
         Output.note(twin)
       }
-      if ways.count == 1, let way = ways.first, way.cargo?.households.count == 1 {
+      if ways.count == 1, let way = ways.first, way.scope?.households.count == 1 {
         Output.note(
           "transport \(way.number) (\(way.kind)) carries this household, but not your others: "
             + "`hearth transport carry` changes that")

@@ -16,10 +16,10 @@ struct CargoOptions: ParsableArguments {
   /// Returns the given scope; nil if none was given, which means everything.
   ///
   /// `--household NAME`, which every command has, is the same as `--only NAME`.
-  func cargo(_ options: CommonOptions, on node: Node) async throws -> TransportCargo? {
+  func cargo(_ options: CommonOptions, on node: Node) async throws -> TransportScope? {
     let names = only + [options.household].compactMap(\.self)
     guard !names.isEmpty || privateDatabase else { return nil }
-    return TransportCargo(
+    return TransportScope(
       households: try await CargoOptions.groups(named: names, on: node),
       privateDatabase: privateDatabase)
   }
@@ -46,11 +46,11 @@ struct CargoText: Encodable {
   }
 
   init(_ setting: TransportSetting, on node: Node) async {
-    let carried = await node.groups(over: setting)
-    isEverything = setting.cargo == nil
+    let carried = await node.transports.groups(over: setting)
+    isEverything = setting.scope == nil
     let zones = await node.dataZones().filter { carried.contains($0.group) }
     households = zones.filter { $0.database == .shared }.map(\.name)
-    privateDatabase = setting.cargo?.privateDatabase ?? true
+    privateDatabase = setting.scope?.privateDatabase ?? true
   }
 
   /// The scope in one line.

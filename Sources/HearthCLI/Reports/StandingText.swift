@@ -99,7 +99,7 @@ enum StandingText {
         isOver
         ? 0 : beyond.filter { $0.author.device == device }.reduce(0) { $0 + $1.changes.count }
       settingFaults = isOver ? [] : try await SettingFaultText.all(of: zone, on: node)
-      onlyHere = isOver ? try await node.changesOnlyHere(in: zone.group) : 0
+      onlyHere = isOver ? try await node.transports.changesOnlyHere(in: zone.group) : 0
       withheld = try await StandingText.withheld(of: zone, on: node)
       let waiting = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
         .map(\.request)

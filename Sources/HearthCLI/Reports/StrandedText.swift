@@ -37,19 +37,19 @@ enum StrandedText {
 
   /// Returns the zones that are to be exchanged with others and that no transport carries.
   static func items(on node: Node) async throws -> [Item] {
-    let (transports, zones) = (try await node.transports(), await node.dataZones())
-    return try await node.stranded().map { Item($0, transports, among: zones) }
+    let (transports, zones) = (try await node.transports.list(), await node.dataZones())
+    return try await node.transports.uncarriedZones().map { Item($0, transports, among: zones) }
   }
 
   /// Returns the warnings after a change of transports.
   static func warnings(on node: Node) async throws -> [String] {
-    let (transports, zones) = (try await node.transports(), await node.dataZones())
+    let (transports, zones) = (try await node.transports.list(), await node.dataZones())
     guard !transports.isEmpty else {
       return zones.contains { $0.database == .shared }
         ? ["hearth: warning: no transport is left: this device cannot sync with others"]
         : []
     }
-    let stranded = try await node.stranded(withUnshared: true)
+    let stranded = try await node.transports.uncarriedZones(withUnshared: true)
       .map { Item($0, transports, among: zones) }
     return stranded.map {
       "hearth: warning: none of your transports carries \($0.name) now: "

@@ -126,7 +126,7 @@ enum SyncText {
         Output.note("hearth: error: \(Style.safe(failure))")
       }
       if transport.lost > 0, !isQuiet {
-        Output.note("hearth: warning: \(Style.safe(SetBackWarning.text(of: transport)))")
+        Output.note("hearth: warning: \(Style.safe(RollbackWarning.text(of: transport)))")
       }
       let told = transport.problems.filter {
         ($0.hidesData || !isQuiet) && "\($0.fault); \($0.remedy)" != transport.failure

@@ -6,7 +6,7 @@ enum Telling {
   /// Fetches others' changes before a decision that depends on them; being offline does not prevent
   /// the decision.
   static func first(_ node: Node) async throws {
-    guard try await !node.transports().isEmpty else { return }
+    guard try await !node.transports.list().isEmpty else { return }
     _ = try await node.sync()
   }
 

@@ -5,10 +5,12 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-// Folders and relays that somebody has rolled back to an old copy: reported when detected, and
-// kept.
-extension Node {
-  private static let setBackFact = "transports.setback"
+/// Folders and relays that somebody has rolled back to an old copy: reported when detected, and
+/// kept.
+struct TransportRollbacks: NodeWork {
+  let core: NodeCore
+
+  private static let fact = "transports.setback"
   /// At most one notice a day reports it for one transport, however often it happens.
   private static let quietMilliseconds: UInt64 = 24 * 3_600_000
   /// How long `hearth status` reports it: a week.
@@ -16,53 +18,54 @@ extension Node {
   /// The next round has restored the lost data, so nothing else would show it. The person who
   /// restored the old copy may do so again, and people, who look once a week, must identify that
   /// person.
-  package static let setBackShownMilliseconds: UInt64 = 7 * 24 * 3_600_000
+  static let shownMilliseconds: UInt64 = 7 * 24 * 3_600_000
 
   /// The times at which a rollback of a transport was last seen, and last reported by a notice.
-  private struct SetBack: Codable {
+  private struct Rollback: Codable {
     var seen: UInt64
     var told: UInt64
   }
 
-  private func setBacks() throws -> [String: SetBack] {
-    guard let encoded = try store.fact(Node.setBackFact) else { return [:] }
-    return try JSONDecoder().decode([String: SetBack].self, from: Data(encoded))
+  private func all() throws -> [String: Rollback] {
+    guard let encoded = try store.fact(TransportRollbacks.fact) else { return [:] }
+    return try JSONDecoder().decode([String: Rollback].self, from: Data(encoded))
   }
 
   /// Returns when a transport was last seen rolled back; nil if never, or more than a week ago.
-  package func setBack(of transport: TransportSetting) throws -> UInt64? {
-    guard let seen = try setBacks()[transport.path]?.seen,
-      now() < seen + Node.setBackShownMilliseconds
+  func last(of transport: TransportSetting) throws -> UInt64? {
+    guard let seen = try all()[transport.path]?.seen,
+      now() < seen + TransportRollbacks.shownMilliseconds
     else { return nil }
     return seen
   }
 
   /// Adds a notice if a round saw that a transport is an older state of itself.
-  func noticeSetBack(_ round: TransportReport) throws {
+  func notice(_ round: TransportReport) throws {
     guard round.isSetBack else { return }
     let moment = now()
-    let places = Set(try transports().map(\.path))
-    var known = try setBacks().filter { places.contains($0.key) }
+    let places = Set(try transports.list().map(\.path))
+    var known = try all().filter { places.contains($0.key) }
     let last = known[round.setting]?.told
-    let isToTell = last.map { moment >= $0 + Node.quietMilliseconds || moment < $0 } ?? true
-    known[round.setting] = SetBack(seen: moment, told: isToTell ? moment : last ?? moment)
+    let isToTell =
+      last.map { moment >= $0 + TransportRollbacks.quietMilliseconds || moment < $0 } ?? true
+    known[round.setting] = Rollback(seen: moment, told: isToTell ? moment : last ?? moment)
     let encoded = Array(try JSONEncoder().encode(known))
     let notice = Notice(
-      kind: .transport, zone: nil, device: nil, text: SetBackWarning.text(of: round),
+      kind: .transport, zone: nil, device: nil, text: RollbackWarning.text(of: round),
       milliseconds: moment)
     try store.transaction {
-      try store.setFact(Node.setBackFact, encoded)
+      try store.setFact(TransportRollbacks.fact, encoded)
       if isToTell { try store.add(notice) }
     }
   }
 }
 
 /// What people read about a transport that was rolled back.
-package enum SetBackWarning {
+package enum RollbackWarning {
   /// Returns the text about a transport that was rolled back.
   package static func text(of round: TransportReport) -> String {
     let again = "this device publishes its data there again"
-    guard !Node.isRelay(round.setting) else {
+    guard !TransportAddress.isRelay(round.setting) else {
       return "the relay at \(printable(placeName(of: round.setting))) was rolled back to an older "
         + "state, or lost its data: \(again)"
     }
@@ -76,4 +79,9 @@ package enum SetBackWarning {
     guard let address = try? RelayAddress(setting) else { return setting }
     return "\(address.host):\(address.port)"
   }
+}
+
+extension NodeWork {
+  /// The transports that were rolled back.
+  var transportRollbacks: TransportRollbacks { TransportRollbacks(core: core) }
 }

@@ -15,10 +15,10 @@ final class NoMemory: RelayMemory {
   func save(_ name: String, _ bytes: [UInt8]) { kept[name] = bytes }
 }
 
-// Relays beside folders: their mailboxes, the keys of each, and the devices that have access.
-extension Node {
-  /// Whether a transport's place is a relay's address.
-  static func isRelay(_ place: String) -> Bool { place.hasPrefix(RelayAddress.scheme) }
+/// A node's connections to folders and relays: the mailboxes there, the keys of each, and the
+/// devices that have access.
+struct Connections: NodeWork {
+  let core: NodeCore
 
   /// Returns the transport at a place: a folder's path or a relay's address.
   ///
@@ -26,38 +26,43 @@ extension Node {
   ///
   /// - Throws: `invalid` for an invalid address.
   func transport(_ place: String) throws -> any Transport {
-    guard Node.isRelay(place) else {
+    guard TransportAddress.isRelay(place) else {
       let folder = WaitingTransport(
-        base: BackgroundFolder(folderTransport(place), on: .shared(for: place)),
+        base: BackgroundFolder(Connections.folder(place), on: .shared(for: place)),
         replicas: replicas)
-      return transferListener.map { MeteredTransport(folder, place: place, listener: $0) }
+      return core.transferListener.map { MeteredTransport(folder, place: place, listener: $0) }
         ?? folder
     }
-    let relay = try relay(Node.relayAddress(place).description)
-    relay.report(to: transferListener)
+    let relay = try relay(TransportAddress.relay(place).description)
+    relay.report(to: core.transferListener)
     return relay
   }
 
   /// Returns the relay at an address, with the present keys.
   func relay(_ text: String) throws -> RelayTransport {
     let relay: RelayTransport
-    if let known = relays[text] {
+    if let known = core.relays[text] {
       relay = known
     } else {
-      let token = try transports().first { $0.path == text }?.token
-      let link = try Node.link(
+      let token = try transports.list().first { $0.path == text }?.token
+      let link = try Connections.link(
         text, token: token, device: device.hex, identity: engine.identity)
       relay = RelayTransport(
         link: WaitingLine(link, replicas), memory: ReplicaMemory(replicas: replicas),
         digest: { segmentDigest($0) })
-      relays[text] = relay
+      core.relays[text] = relay
     }
-    relay.carried = try groups(over: text)
+    relay.carried = try transports.groups(over: text)
     let mailboxes = RelayMailboxes(at: relay, with: replicas)
-    relay.directory.zones = try mailboxes.accesses(joining: joiningGroup)
+    relay.directory.zones = try mailboxes.accesses(joining: core.joiningGroup)
     relay.directory.parents = try mailboxes.meetingPlaceParents()
       .map { relay.directory.zones[$0]?.mailbox ?? $0 }
     return relay
+  }
+
+  /// Returns the transport of a folder.
+  static func folder(_ path: String) -> FolderTransport {
+    FolderTransport(path: path, digest: { segmentDigest($0) })
   }
 
   /// Returns a node's connection to a relay.
@@ -72,53 +77,8 @@ extension Node {
         managerPair: { try identity.relayPair(relayID: $0) }))
   }
 
-  /// Adds a relay; for an existing one it changes the token and may extend the scope.
-  ///
-  /// - Parameter cargo: the relay's scope; nil for everything.
-  /// - Throws: `invalid` if the text is no address, `offline` if the relay is unreachable or is
-  ///   another one.
-  package func addRelay(
-    _ text: String, token: String? = nil, carrying cargo: TransportCargo? = nil
-  ) async throws -> TransportSetting {
-    try await alone {
-      let address = try Node.relayAddress(text)
-      if let token, (try? Base32.decode(token)) == nil {
-        throw HearthError(.invalid, "this is not a relay's token: copy the whole token")
-      }
-      let present = try transports()
-      if var known = present.first(where: { $0.path == address.description }) {
-        if let token, token != known.token {
-          known.token = token
-          relays[known.path] = nil
-          try save(present.filter { $0.number != known.number } + [known])
-        }
-        return try widen(known, to: cargo)
-      }
-      try await greet(address)
-      // Another process may have changed the transports meanwhile.
-      let others = try transports()
-      if let added = others.first(where: { $0.path == address.description }) { return added }
-      let setting = TransportSetting(
-        number: TransportSetting.nextNumber(after: others), kind: "relay",
-        path: address.description, token: token, cargo: cargo)
-      try save(others + [setting])
-      return setting
-    }
-  }
-
-  /// Reads a relay's address as people copy it.
-  ///
-  /// - Throws: `invalid`, with the wrong part.
-  static func relayAddress(_ text: String) throws -> RelayAddress {
-    do {
-      return try RelayAddress(text.filter { !$0.isWhitespace })
-    } catch let error as SyncError {
-      throw HearthError(.invalid, "\(error.message)", cause: error)
-    }
-  }
-
   /// Checks that a relay answers, by requesting a mailbox that nobody has.
-  private func greet(_ address: RelayAddress) async throws {
+  func greet(_ address: RelayAddress) async throws {
     do {
       try await greet(relay(address.description))
     } catch let error as TransportError {
@@ -139,7 +99,9 @@ extension Node {
   // MARK: Bundles
 
   /// Sets the relay mailbox of a bundle; a folder has none.
-  func lay(_ scope: Identifier, in access: MailboxAccess, on transport: any Transport) {
+  func setMailbox(
+    of scope: Identifier, to access: MailboxAccess, on transport: any Transport
+  ) {
     (transport as? RelayTransport)?.directory.capsules[scope] = access
   }
 
@@ -188,4 +150,9 @@ extension Node {
     return try await RelayMailboxes(at: relay, with: replicas).renewAccess(
       nowMilliseconds: now())
   }
+}
+
+extension NodeWork {
+  /// The node's connections to its transports.
+  var connections: Connections { Connections(core: core) }
 }

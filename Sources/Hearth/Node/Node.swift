@@ -6,31 +6,16 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// One installation of Hearth on a device: its replicas, its keys, and the ways to others.
+/// One installation of Hearth on a device: its replicas, its keys, and its transports.
 ///
 /// An actor over the engine: every call is serialised, and what a call wrote is durable when it
 /// returns. Calls that wait for a transport let others pass meanwhile, of this process and of
 /// others; apart from that the lock in its folder keeps other processes away.
+///
+/// It opens, closes, reads and writes. Everything else is in its rooms, such as `transports` and
+/// `invitations`: each is a value that asks the node for a turn and works on its core then.
 package actor Node {
-  let folder: NodeFolder
-  let schema: NodeSchema
-  let replicas: NodeReplicas
-  let gate = ExchangeGate()
-  /// The households that the last exchange admitted this node to, after its request.
-  package internal(set) var lastAdmissions: [ZoneID] = []
-  /// The report of the last exchange over all transports; joining ends with one.
-  package internal(set) var lastReport = SyncReport()
-  /// The group of a private database that this node is about to join.
-  var joiningGroup: GroupID?
-  /// The relays in use, by address.
-  var relays: [String: RelayTransport] = [:]
-  /// The listener for the progress of long transfers.
-  private(set) var transferListener: TransferListener?
-  /// The file of public catalogues, once it is in use.
-  var openCatalogues: CatalogueStore?
-  private var observers: [Int: AsyncStream<Void>.Continuation] = [:]
-  private var nextObserver = 0
-  let now: @Sendable () -> UInt64
+  let core: NodeCore
 
   /// The wall clock: milliseconds since 1970.
   package static func wallClock() -> UInt64 {
@@ -41,17 +26,8 @@ package actor Node {
     folder: NodeFolder, lock: NodeLock, identity: DeviceIdentity, schema: NodeSchema,
     profile: NodeProfile?, now: @escaping @Sendable () -> UInt64
   ) throws {
-    self.folder = folder
-    self.now = now
-    self.schema = schema
-    if let profile {
-      try NodeReplicas.Content.begin(in: folder, of: identity, schema, profile)
-    }
-    replicas = try NodeReplicas(
-      lock: lock, anchorFile: DiskAnchorFile(path: folder.anchor), now: now
-    ) {
-      try NodeReplicas.Content(of: folder, as: identity, schema, nowMilliseconds: now())
-    }
+    core = try NodeCore(
+      folder: folder, lock: lock, identity: identity, schema: schema, profile: profile, now: now)
   }
 
   /// Creates a node in a folder that contains none.
@@ -151,129 +127,110 @@ package actor Node {
     return try Passphrase(consuming: &bytes)
   }
 
-  /// Makes this node a device of an existing person.
-  func become(_ person: PersonID, named name: String) throws {
-    var changed = profile
-    changed.personID = person.hex
-    changed.personName = name
-    try keep(changed)
-  }
-
   /// Renames this device on this node; groups keep the name with which it joined.
   package func renameDevice(_ name: String) throws {
-    try replicas.working {
+    try core.replicas.working {
       var changed = profile
       changed.deviceName = name
-      try keep(changed)
+      try core.keep(changed)
     }
   }
 
-  private func keep(_ changed: NodeProfile) throws {
-    try store.transaction { try NodeReplicas.Content.keep(changed, in: store) }
-    profile = changed
-  }
-
   /// Closes the node; no other call may follow.
-  package func close() throws {
-    for number in observers.keys.sorted() { observers[number]?.finish() }
-    relays = [:]
-    try openCatalogues?.close()
-    openCatalogues = nil
-    try replicas.close()
-  }
+  package func close() throws { try core.close() }
 
   // MARK: Start and rollback detection
 
   private func followRules() throws {
-    try engine.followMembershipRules(nowMilliseconds: now())
+    try core.engine.followMembershipRules(nowMilliseconds: core.now())
   }
 
   private func found() throws {
     try followRules()
-    _ = try engine.createGroup(
+    _ = try core.engine.createGroup(
       GroupFounding(
         database: .personal, zoneNames: [Node.privateName], person: person,
-        personName: profile.personName, deviceName: profile.deviceName), nowMilliseconds: now())
-    try Anchor.drop(anchorFile, for: engine)
+        personName: profile.personName, deviceName: profile.deviceName),
+      nowMilliseconds: core.now())
+    try Anchor.drop(core.anchorFile, for: core.engine)
   }
 
   /// Checks whether the data is where this node left it; begins a new incarnation if not.
   private func recogniseItself(trustingFiles: Bool) throws {
-    let verdict = try Anchor.judge(anchorFile, for: engine)
+    let verdict = try Anchor.judge(core.anchorFile, for: core.engine)
     if case .moved(let reason) = verdict, !trustingFiles {
-      try engine.beginNewLife(reason: reason, nowMilliseconds: now())
-      try Anchor.drop(anchorFile, for: engine)
+      try core.engine.beginNewLife(reason: reason, nowMilliseconds: core.now())
+      try Anchor.drop(core.anchorFile, for: core.engine)
     }
   }
 
-  /// The rollback guard: a file outside the database that records how far the own logs are sealed.
-  var anchorFile: any AnchorFile { replicas.anchorFile }
+  // MARK: Turns
+
+  /// Looks at what is here, without a turn: what another process has written may be missing.
+  func looking<Result: Sendable>(
+    _ look: @Sendable (NodeCore) throws -> Result
+  ) rethrows -> Result {
+    try look(core)
+  }
+
+  /// Runs a call that works on what is here, while no other process does.
+  func working<Result: Sendable>(
+    _ work: @Sendable (NodeCore) throws -> Result
+  ) throws -> Result {
+    try core.replicas.working { try work(core) }
+  }
+
+  /// Runs a call that exchanges with transports while no other one does; it may call another one.
+  func alone<Result: Sendable>(
+    _ work: @Sendable (NodeCore) async throws -> Result
+  ) async throws -> Result {
+    try await core.alone { try await work(core) }
+  }
 
   // MARK: Identity
 
-  var store: ReplicaStore { replicas.store }
-
-  var engine: Engine<ReplicaStore> {
-    get { replicas.engine }
-    _modify { yield &replicas.engine }
-  }
-
   /// Who this node belongs to.
-  package internal(set) var profile: NodeProfile {
-    get { replicas.profile }
-    set { replicas.profile = newValue }
-  }
+  package var profile: NodeProfile { core.profile }
 
   /// The person of this node.
-  package var person: PersonID { Identifier(hex: profile.personID) ?? .zero }
+  package var person: PersonID { core.person }
 
   /// This device.
-  package var device: DeviceID { engine.device }
+  package var device: DeviceID { core.device }
 
   /// The incarnation of the device that writes now.
-  package var life: Int { engine.author.life }
+  package var incarnation: Int { core.engine.author.life }
 
   /// Returns the zones of records, in order of database and name.
-  package func dataZones() -> [ZoneState] {
-    allZones().filter { $0.kind == .data }
-      .sorted { ($0.database.rawValue, $0.name, $0.id) < ($1.database.rawValue, $1.name, $1.id) }
-  }
+  package func dataZones() -> [ZoneState] { core.dataZones() }
 
   /// Returns every zone in use; of this device's private databases only the present one.
-  package func allZones() -> [ZoneState] {
-    engine.zones.filter { !engine.isRetired($0) }.map(shown)
-  }
-
-  /// Returns a zone with the name in its records.
-  ///
-  /// If the records are unreadable, it has its first name; a call that reads more of the zone meets
-  /// and reports the same fault.
-  func shown(_ zone: ZoneState) -> ZoneState {
-    guard let zoneName = schema.zoneName, zone.kind == .data, zone.database == .shared,
-      let name = try? zoneName(store.source(of: zone.id))
-    else { return zone }
-    var zone = zone
-    zone.name = name
-    return zone
-  }
+  package func allZones() -> [ZoneState] { core.allZones() }
 
   /// Returns the people, devices and invitations of a group.
-  package func membership(of group: GroupID) -> Membership {
-    engine.membership(of: group)
-  }
+  package func membership(of group: GroupID) -> Membership { core.membership(of: group) }
+
+  /// Returns the end of this device's membership in a group; nil while it is a member.
+  package func ending(in group: GroupID) -> Ending? { core.ending(in: group) }
+
+  /// The households that the last sync admitted this node to, after its request.
+  package var lastAdmissions: [ZoneID] { core.lastAdmissions }
+
+  /// The report of the last sync over all transports; joining ends with one.
+  package var lastReport: SyncReport { core.lastReport }
 
   /// Returns the notices of this node, oldest first.
-  package func notices() throws -> [Notice] { try store.notices() }
+  package func notices() throws -> [Notice] { try core.store.notices() }
 
   // MARK: Households and records
 
   /// Creates a household with one zone of its name.
   package func createHousehold(named name: String) throws -> ZoneID {
-    try replicas.working {
-      let created = try engine.createGroup(
+    try core.replicas.working {
+      let created = try core.engine.createGroup(
         GroupFounding(
           database: .shared, zoneNames: [name], person: person, personName: profile.personName,
-          deviceName: profile.deviceName), nowMilliseconds: now())
+          deviceName: profile.deviceName), nowMilliseconds: core.now())
       guard let zone = created.zones.first else {
         throw HearthError(.corrupt, "the household has no zone")
       }
@@ -286,7 +243,9 @@ package actor Node {
     _ zone: ZoneID, _ body: @Sendable (any ProjectionSource) throws -> Result
   ) throws -> Result {
     // Another process may have written while this one waits: what is known of its rows is old then.
-    try replicas.working { try store.readOneState { try body(try store.source(of: zone)) } }
+    try core.replicas.working {
+      try core.store.readOneState { try body(try core.store.source(of: zone)) }
+    }
   }
 
   /// Writes one transaction.
@@ -297,21 +256,21 @@ package actor Node {
     to zone: ZoneID,
     _ body: @Sendable (any ProjectionSource, Dot) throws -> ([HearthCRDT.Operation], Result)
   ) throws -> Result {
-    let result = try replicas.working {
-      guard try !engine.isRetired(engine.zone(zone)) else {
+    let result = try core.replicas.working {
+      guard try !core.engine.isRetired(core.engine.zone(zone)) else {
         throw HearthError(
           .invalid,
           "this is no longer the private database, as the device now shares another one: look it "
             + "up again")
       }
-      let dot = try engine.nextDot(in: zone)
-      let (operations, result) = try store.readOneState {
-        try body(try store.source(of: zone), dot)
+      let dot = try core.engine.nextDot(in: zone)
+      let (operations, result) = try core.store.readOneState {
+        try body(try core.store.source(of: zone), dot)
       }
-      _ = try engine.write(operations, to: zone, nowMilliseconds: now())
+      _ = try core.engine.write(operations, to: zone, nowMilliseconds: core.now())
       return result
     }
-    announce()
+    core.announce()
     return result
   }
 
@@ -319,63 +278,51 @@ package actor Node {
 
   /// Returns a stream of possible changes; several changes may be one element.
   package func news() -> AsyncStream<Void> {
-    let number = nextObserver
-    nextObserver += 1
-    let (stream, continuation) = AsyncStream.makeStream(
-      of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    continuation.onTermination = { [weak self] _ in
+    core.observers.add { [weak self] number in
       guard let self else { return }
       Task { await self.forget(observer: number) }
     }
-    observers[number] = continuation
-    continuation.yield()
-    return stream
   }
 
   private func forget(observer number: Int) {
-    observers[number] = nil
-  }
-
-  /// Notifies the observers.
-  func announce() {
-    for number in observers.keys.sorted() { observers[number]?.yield() }
+    core.observers.remove(number)
   }
 
   /// Returns a zone's digest, which is equal on every replica with the same changes.
   package func digest(of zone: ZoneID) throws -> [UInt8] {
-    try replicas.working { try store.read { try engine.digest(of: zone) } }
+    try core.replicas.working { try core.store.read { try core.engine.digest(of: zone) } }
   }
 
   /// Returns a sealed snapshot of a zone, in chunks.
   package func snapshot(of zone: ZoneID) throws -> [[UInt8]] {
-    try replicas.working { try store.read { try engine.snapshot(of: zone) } }
+    try core.replicas.working { try core.store.read { try core.engine.snapshot(of: zone) } }
   }
 
   /// Rebuilds a zone's records from its log.
   package func rebuild(_ zone: ZoneID) throws {
-    try replicas.working {
-      try engine.rebuild(zone, nowMilliseconds: now())
+    try core.replicas.working {
+      try core.engine.rebuild(zone, nowMilliseconds: core.now())
     }
   }
 
   /// Returns a fact that a program stored with the node.
-  package func fact(_ name: String) throws -> [UInt8]? { try store.fact("app." + name) }
+  package func fact(_ name: String) throws -> [UInt8]? { try core.store.fact("app." + name) }
 
   /// Stores a fact with the node.
   package func setFact(_ name: String, _ value: [UInt8]?) throws {
-    try replicas.working {
-      try store.transaction { try store.setFact("app." + name, value) }
+    try core.replicas.working {
+      try core.store.transaction { try core.store.setFact("app." + name, value) }
     }
   }
 
   /// The wall clock of this node.
-  package func nowMilliseconds() -> UInt64 { now() }
+  package func nowMilliseconds() -> UInt64 { core.now() }
 
   /// Sets a listener for the progress of long transfers; it gets nil at their end.
   ///
   /// It is called from other threads, and should return at once.
-  package func tellTransfers(to listener: @escaping TransferListener) {
-    transferListener = listener
+  package func reportTransfers(to listener: @escaping TransferListener) {
+    core.transferListener = listener
   }
 }
 

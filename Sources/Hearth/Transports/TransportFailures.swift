@@ -4,38 +4,41 @@ import HearthStore
 import HearthSync
 
 /// The failure of a transport in this node's last sync.
-package struct WayFailure: Codable, Equatable, Sendable {
+package struct TransportFailure: Codable, Equatable, Sendable {
   /// The reason and the remedy, in words.
   package let text: String
   /// When the transport began to fail.
   package let milliseconds: UInt64
 }
 
-// Each transport's failure is kept, so that a later look shows it: a folder that accepts no writes
-// can still be listed.
-extension Node {
-  private static let failuresFact = "transports.failed"
+/// The failures of transports in the last sync, kept so that a later look shows them.
+///
+/// A folder that accepts no writes can still be listed.
+struct TransportFailures: NodeWork {
+  let core: NodeCore
 
-  private func wayFailures() throws -> [String: WayFailure] {
-    guard let encoded = try store.fact(Node.failuresFact) else { return [:] }
-    return try JSONDecoder().decode([String: WayFailure].self, from: Data(encoded))
+  private static let fact = "transports.failed"
+
+  private func all() throws -> [String: TransportFailure] {
+    guard let encoded = try store.fact(TransportFailures.fact) else { return [:] }
+    return try JSONDecoder().decode([String: TransportFailure].self, from: Data(encoded))
   }
 
   /// Returns the failure of a transport in the last round; nil if there was none.
-  package func lastFailure(of setting: TransportSetting) throws -> WayFailure? {
-    try wayFailures()[setting.path]
+  func last(of setting: TransportSetting) throws -> TransportFailure? {
+    try all()[setting.path]
   }
 
   /// Returns the reason why a folder cannot accept the next round, as far as visible without
   /// writing.
-  package func folderFault(of setting: TransportSetting) -> String? {
-    guard setting.kind == "folder" else { return nil }
+  static func folderFault(of setting: TransportSetting) -> String? {
+    guard setting.kind == .folder else { return nil }
     guard FileManager.default.isWritableFile(atPath: setting.path) else {
       return "\(setting.path) is not writable: it is read-only, or belongs to another user"
     }
     let attributes = try? FileManager.default.attributesOfFileSystem(forPath: setting.path)
     guard let free = (attributes?[.systemFreeSize] as? NSNumber)?.uint64Value,
-      free < Node.leastFolderBytes
+      free < TransportFailures.leastFolderBytes
     else { return nil }
     return "the disk of \(setting.path) is full: \(free / 1_024) KB are free"
   }
@@ -44,19 +47,24 @@ extension Node {
   private static let leastFolderBytes: UInt64 = 64 * 1_024
 
   /// Keeps the failures of a round, and forgets earlier ones.
-  func keepFailures(of report: SyncReport) throws {
-    let before = try wayFailures()
-    var failures: [String: WayFailure] = [:]
+  func keep(of report: SyncReport) throws {
+    let before = try all()
+    var failures: [String: TransportFailure] = [:]
     for round in report.transports {
       guard let text = round.failure ?? round.refusals.first else { continue }
       // A repeated failure is not news: it keeps the time at which it began, whatever it is called.
-      failures[round.setting] = WayFailure(
+      failures[round.setting] = TransportFailure(
         text: text, milliseconds: before[round.setting]?.milliseconds ?? now())
     }
     guard failures != before else { return }
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     let encoded = failures.isEmpty ? nil : Array(try encoder.encode(failures))
-    try store.transaction { try store.setFact(Node.failuresFact, encoded) }
+    try store.transaction { try store.setFact(TransportFailures.fact, encoded) }
   }
+}
+
+extension NodeWork {
+  /// The failures of transports in the last sync.
+  var transportFailures: TransportFailures { TransportFailures(core: core) }
 }

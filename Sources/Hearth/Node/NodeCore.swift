@@ -1,0 +1,95 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+import HearthRelayProtocol
+import HearthStore
+import HearthSync
+import HearthTransport
+
+/// What the rooms of a node share: its replicas, its folder, its schema, and whose turn it is.
+///
+/// The node's actor serialises every use of it, and lends it to a room for one call.
+final class NodeCore: NodeWork {
+  let folder: NodeFolder
+  let schema: NodeSchema
+  let replicas: NodeReplicas
+  let clock: @Sendable () -> UInt64
+  let observers = ChangeObservers()
+  private let gate = ExchangeGate()
+  /// The households that the last exchange admitted this node to, after its request.
+  var lastAdmissions: [ZoneID] = []
+  /// The report of the last exchange over all transports; joining ends with one.
+  var lastReport = SyncReport()
+  /// The group of a private database that this node is about to join.
+  var joiningGroup: GroupID?
+  /// The relays in use, by address.
+  var relays: [String: RelayTransport] = [:]
+  /// The listener for the progress of long transfers.
+  var transferListener: TransferListener?
+  /// The file of public catalogues, once it is in use.
+  var openCatalogues: CatalogueStore?
+
+  /// How many changes that are not sealed yet are counted at most.
+  static let maximumCountedChanges = 1_000_000
+
+  var core: NodeCore { self }
+
+  init(
+    folder: NodeFolder, lock: NodeLock, identity: DeviceIdentity, schema: NodeSchema,
+    profile: NodeProfile?, now: @escaping @Sendable () -> UInt64
+  ) throws {
+    self.folder = folder
+    self.schema = schema
+    clock = now
+    if let profile {
+      try NodeReplicas.Content.begin(in: folder, of: identity, schema, profile)
+    }
+    replicas = try NodeReplicas(
+      lock: lock, anchorFile: DiskAnchorFile(path: folder.anchor), now: now
+    ) {
+      try NodeReplicas.Content(of: folder, as: identity, schema, nowMilliseconds: now())
+    }
+  }
+
+  /// The nodes whose gate the present task has.
+  @TaskLocal private static var gates: Set<ObjectIdentifier> = []
+
+  /// Runs a call that exchanges with transports while no other one does; it may call another one.
+  func alone<Result>(_ body: () async throws -> Result) async throws -> Result {
+    let id = ObjectIdentifier(self)
+    guard !NodeCore.gates.contains(id) else { return try await replicas.working(body) }
+    return try await replicas.working {
+      // The wait may fail after the gate was taken, as the node was closed meanwhile.
+      var isTaken = false
+      defer { if isTaken { gate.giveBack() } }
+      try await replicas.whileWaiting {
+        await gate.take()
+        isTaken = true
+      }
+      return try await NodeCore.$gates.withValue(NodeCore.gates.union([id]), operation: body)
+    }
+  }
+
+  /// Makes this node a device of an existing person.
+  func become(_ person: PersonID, named name: String) throws {
+    var changed = profile
+    changed.personID = person.hex
+    changed.personName = name
+    try keep(changed)
+  }
+
+  /// Keeps who this node belongs to.
+  func keep(_ changed: NodeProfile) throws {
+    try store.transaction { try NodeReplicas.Content.keep(changed, in: store) }
+    profile = changed
+  }
+
+  /// Closes the node's files and connections; no other call may follow.
+  func close() throws {
+    observers.finish()
+    relays = [:]
+    try openCatalogues?.close()
+    openCatalogues = nil
+    try replicas.close()
+  }
+}
