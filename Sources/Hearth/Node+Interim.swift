@@ -37,8 +37,4 @@ extension Node {
     set { core.joiningGroup = newValue }
   }
   var transferListener: TransferListener? { core.transferListener }
-  var openCatalogues: CatalogueStore? {
-    get { core.openCatalogues }
-    set { core.openCatalogues = newValue }
-  }
 }

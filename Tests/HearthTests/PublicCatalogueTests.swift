@@ -19,7 +19,7 @@ private final class Bazaar {
     family = try Family()
     publisher = try await Bazaar.node("publisher", in: family)
     reader = try await Bazaar.node("reader", in: family)
-    _ = try await publisher.makePublisher()
+    _ = try await publisher.publishing.makeKey()
   }
 
   static func node(_ name: String, in family: Family) async throws -> Node {
@@ -41,7 +41,7 @@ private final class Bazaar {
   func publish(
     _ drafts: [PublicRecord], named name: String = "hearth", to place: String? = nil
   ) async throws -> PublishReport {
-    let report = try await publisher.publish(
+    let report = try await publisher.publishing.publish(
       drafts, named: name, leastVersion: 1, to: place.map { [$0] } ?? [])
     #expect(report.places.allSatisfy { $0.failure == nil }, "\(report.places)")
     return report
@@ -51,7 +51,7 @@ private final class Bazaar {
   func identity() async throws -> PublisherIdentity {
     let file = family.home("saved.key")
     let words = Array("correct horse battery".utf8)
-    try await publisher.exportPublisher(passphrase: words, to: file)
+    try await publisher.publishing.exportKey(passphrase: words, to: file)
     var passphrase = words
     let secrets = try KeyFile.open(
       Array(try Data(contentsOf: URL(fileURLWithPath: file))),
@@ -60,13 +60,13 @@ private final class Bazaar {
   }
 
   func ids(_ node: Node? = nil) async throws -> [String] {
-    try await (node ?? reader).publicRecords(type: "challenge", conditions: [])
+    try await (node ?? reader).catalogues.records(type: "challenge")
       .map(\.record.path.id)
   }
 
   /// What is told of the one catalogue that the reader follows.
   func refresh() async throws -> CatalogueRefresh {
-    let results = try await reader.refreshCatalogues()
+    let results = try await reader.catalogues.refresh()
     return try #require(results.first)
   }
 }
@@ -79,7 +79,7 @@ struct PublicCatalogueTests {
     let bazaar = try await Bazaar()
     let first = try await bazaar.publish(Bazaar.drafts("a", "b", "c"), to: shelf.address)
     #expect(first.version == 1 && first.places[0].sent == 3 && first.isNew)
-    let followed = try await bazaar.reader.follow(
+    let followed = try await bazaar.reader.catalogues.follow(
       first.places[0].address.description, folder: nil)
     #expect(followed.isNew && followed.kept.head?.count == 3)
     #expect(try await bazaar.ids() == ["a", "b", "c"])
@@ -95,7 +95,7 @@ struct PublicCatalogueTests {
     #expect(refreshed.isNew && refreshed.problem == nil && refreshed.kept.head?.version == 2)
     #expect(try await bazaar.ids() == ["a", "b", "d"])
     let long = [PublicCondition("minutes", .range(least: 15, most: nil))]
-    let remote = try await bazaar.reader.findPublicRecords(
+    let remote = try await bazaar.reader.catalogues.find(
       PublicQuery(type: "challenge", conditions: long), atMost: 10)
     #expect(remote.found.map(\.record.path.id) == ["b"] && remote.remarks.isEmpty)
     try shelf.kill()
@@ -103,13 +103,13 @@ struct PublicCatalogueTests {
     #expect(offline.isOffline && offline.problem != nil && offline.kept.head?.version == 2)
     #expect(try await bazaar.ids() == ["a", "b", "d"])
     await #expect(throws: HearthError(.offline, "")) {
-      try await bazaar.reader.findPublicRecords(PublicQuery(type: "challenge"), atMost: 1)
+      try await bazaar.reader.catalogues.find(PublicQuery(type: "challenge"), atMost: 1)
     }
     let late = try await Bazaar.node("late", in: bazaar.family)
-    let waiting = try await late.follow(first.places[0].address.description, folder: nil)
+    let waiting = try await late.catalogues.follow(first.places[0].address.description, folder: nil)
     #expect(waiting.isOffline && waiting.kept.head == nil)
     try shelf.start()
-    #expect(try await late.refreshCatalogues()[0].isNew)
+    #expect(try await late.catalogues.refresh()[0].isNew)
     #expect(try await bazaar.ids(late) == ["a", "b", "d"])
   }
 
@@ -118,7 +118,7 @@ struct PublicCatalogueTests {
     let shelf = try RelayShelf()
     let bazaar = try await Bazaar()
     let report = try await bazaar.publish(Bazaar.drafts("a", "b"), to: shelf.address)
-    _ = try await bazaar.reader.follow(report.places[0].address.description, folder: nil)
+    _ = try await bazaar.reader.catalogues.follow(report.places[0].address.description, folder: nil)
     try shelf.back(up: "old")
     _ = try await bazaar.publish(Bazaar.drafts("a", "c"))
     #expect(try await bazaar.refresh().isNew)
@@ -127,7 +127,7 @@ struct PublicCatalogueTests {
     #expect(older.problem?.contains("old copy") == true && older.kept.head?.version == 2)
     #expect(try await bazaar.ids() == ["a", "c"])
     // Found records that are older than the copy are left out: b was retired since.
-    let stale = try await bazaar.reader.findPublicRecords(
+    let stale = try await bazaar.reader.catalogues.find(
       PublicQuery(type: "challenge"), atMost: 10)
     #expect(stale.found.map(\.record.path.id) == ["a"] && stale.remarks.count == 1)
     try shelf.wipe()
@@ -157,9 +157,9 @@ struct PublicCatalogueTests {
     let first = try await bazaar.publish(Bazaar.drafts("a"), to: folder)
     let address = first.places[0].address
     await #expect(throws: HearthError(.invalid, "")) {
-      try await bazaar.reader.follow(address.description, folder: nil)
+      try await bazaar.reader.catalogues.follow(address.description, folder: nil)
     }
-    _ = try await bazaar.reader.follow(address.description, folder: folder)
+    _ = try await bazaar.reader.catalogues.follow(address.description, folder: folder)
     let file = "\(folder)/\(PublicPack.fileName(of: first.catalogue.id))"
     let old = try Data(contentsOf: URL(fileURLWithPath: file))
     _ = try await bazaar.publish(Bazaar.drafts("a", "b"))
@@ -188,11 +188,11 @@ struct PublicCatalogueTests {
     }
     // Another publisher's catalogue of the same name, under this one's file name.
     let other = try await Bazaar.node("other", in: bazaar.family)
-    _ = try await other.makePublisher()
+    _ = try await other.publishing.makeKey()
     let elsewhere = bazaar.family.home("elsewhere")
     try FileManager.default.createDirectory(
       atPath: elsewhere, withIntermediateDirectories: true)
-    let foreign = try await other.publish(
+    let foreign = try await other.publishing.publish(
       Bazaar.drafts("evil"), named: "hearth", leastVersion: 9, to: [elsewhere])
     try await refused(
       try Data(
@@ -203,12 +203,12 @@ struct PublicCatalogueTests {
     try good.write(to: URL(fileURLWithPath: file))
     #expect(try await bazaar.refresh().problem == nil)
     // Following it anew lets no older version in.
-    _ = try await bazaar.reader.unfollow("hearth")
-    #expect(try await bazaar.reader.followedCatalogues().isEmpty)
+    _ = try await bazaar.reader.catalogues.unfollow("hearth")
+    #expect(try await bazaar.reader.catalogues.list().isEmpty)
     #expect(try await bazaar.ids().isEmpty)
     try old.write(to: URL(fileURLWithPath: file))
     await #expect(throws: SyncError(.catalogueOlder, "")) {
-      try await bazaar.reader.follow(address.description, folder: folder)
+      try await bazaar.reader.catalogues.follow(address.description, folder: folder)
     }
   }
 
@@ -220,17 +220,17 @@ struct PublicCatalogueTests {
     let second = try await bazaar.publish(Bazaar.drafts("b"))
     let file = bazaar.family.home("publisher.key")
     let words = Array("correct horse battery".utf8)
-    try await bazaar.publisher.exportPublisher(passphrase: words, to: file)
+    try await bazaar.publisher.publishing.exportKey(passphrase: words, to: file)
     let heir = try await Bazaar.node("heir", in: bazaar.family)
     await #expect(throws: HearthError(.passphrase, "")) {
-      try await heir.importPublisher(passphrase: Array("wrong".utf8), from: file)
+      try await heir.publishing.importKey(passphrase: Array("wrong".utf8), from: file)
     }
     #expect(
-      try await heir.importPublisher(passphrase: words, from: file)
+      try await heir.publishing.importKey(passphrase: words, from: file)
         == second.catalogue.fingerprint)
-    await #expect(throws: HearthError(.exists, "")) { try await heir.makePublisher() }
+    await #expect(throws: HearthError(.exists, "")) { try await heir.publishing.makeKey() }
     // The heir never saw version 2, and goes on from it.
-    let third = try await heir.publish(
+    let third = try await heir.publishing.publish(
       Bazaar.drafts("c"), named: "hearth", leastVersion: 1, to: [folder])
     #expect(third.version == 3 && third.catalogue == second.catalogue)
   }
@@ -246,12 +246,12 @@ struct PublicCatalogueTests {
     }
     for (name, record) in [("one", try flag(1, false)), ("two", try flag(2, true))] {
       let report = try await bazaar.publish([record], named: name, to: bazaar.family.folder)
-      _ = try await bazaar.reader.follow(
+      _ = try await bazaar.reader.catalogues.follow(
         report.places[0].address.description, folder: bazaar.family.folder)
     }
-    #expect(try await bazaar.reader.featureFlag("social_sharing") == true)
-    #expect(try await bazaar.reader.featureFlag("other") == nil)
-    _ = try await bazaar.reader.unfollow("two")
-    #expect(try await bazaar.reader.featureFlag("social_sharing") == false)
+    #expect(try await bazaar.reader.catalogues.flag("social_sharing") == true)
+    #expect(try await bazaar.reader.catalogues.flag("other") == nil)
+    _ = try await bazaar.reader.catalogues.unfollow("two")
+    #expect(try await bazaar.reader.catalogues.flag("social_sharing") == false)
   }
 }

@@ -173,6 +173,13 @@ package actor Node {
     try look(core)
   }
 
+  /// Looks at what is here and asks others, without a turn.
+  func looking<Result: Sendable>(
+    _ look: @Sendable (NodeCore) async throws -> Result
+  ) async throws -> Result {
+    try await look(core)
+  }
+
   /// Runs a call that works on what is here, while no other process does.
   func working<Result: Sendable>(
     _ work: @Sendable (NodeCore) throws -> Result

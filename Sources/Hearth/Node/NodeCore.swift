@@ -26,8 +26,7 @@ final class NodeCore: NodeWork {
   var relays: [String: RelayTransport] = [:]
   /// The listener for the progress of long transfers.
   var transferListener: TransferListener?
-  /// The file of public catalogues, once it is in use.
-  var openCatalogues: CatalogueStore?
+  let catalogueFile: CatalogueFile
 
   /// How many changes that are not sealed yet are counted at most.
   static let maximumCountedChanges = 1_000_000
@@ -41,6 +40,7 @@ final class NodeCore: NodeWork {
     self.folder = folder
     self.schema = schema
     clock = now
+    catalogueFile = CatalogueFile(path: folder.catalogues)
     if let profile {
       try NodeReplicas.Content.begin(in: folder, of: identity, schema, profile)
     }
@@ -88,8 +88,7 @@ final class NodeCore: NodeWork {
   func close() throws {
     observers.finish()
     relays = [:]
-    try openCatalogues?.close()
-    openCatalogues = nil
+    try catalogueFile.close()
     try replicas.close()
   }
 }

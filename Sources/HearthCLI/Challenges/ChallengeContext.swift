@@ -75,7 +75,7 @@ struct ChallengeContext {
   ///
   /// - Throws: a failure with the remedy if no catalogue offers any.
   func offers() async throws -> [ChallengeOffer] {
-    let followed = try await node.followedCatalogues()
+    let followed = try await node.catalogues.list()
     guard !followed.isEmpty else {
       throw CommandFailure(
         .failed, "you follow no catalogue of challenges yet",
@@ -84,7 +84,7 @@ struct ChallengeContext {
     let versions = Dictionary(
       followed.map { ($0.address.catalogue, $0.head?.version ?? 0) },
       uniquingKeysWith: { first, _ in first })
-    let offers = try await node.publicRecords(type: "challenge", conditions: [])
+    let offers = try await node.catalogues.records(type: "challenge")
       .compactMap { ChallengeOffer($0, version: versions[$0.catalogue] ?? 0) }
     guard !offers.isEmpty else {
       throw CommandFailure(
@@ -96,7 +96,7 @@ struct ChallengeContext {
 
   /// Returns the offer of a day's challenge, if its catalogue is still available.
   func offer(of card: ChallengeCard) async throws -> ChallengeOffer? {
-    try await node.publicRecords(type: "challenge", conditions: [])
+    try await node.catalogues.records(type: "challenge")
       .filter { $0.catalogue.id == card.key.catalogue && $0.record.path.id == card.key.id }
       .compactMap { ChallengeOffer($0, version: 0) }.first
   }

@@ -78,7 +78,7 @@ struct AddChore: AsyncParsableCommand {
         .usage, "\(path) is no chore template",
         hint: "`hearth public list --type \(ChoreTemplate.type)` lists the templates")
     }
-    return ChoreTemplate(PublicText.body(of: try await node.publicRecord(path).record))
+    return ChoreTemplate(PublicText.body(of: try await node.catalogues.record(path).record))
   }
 }
 

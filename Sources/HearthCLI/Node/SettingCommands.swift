@@ -48,12 +48,12 @@ private struct SettingsContext {
       return key.withDefault(household.zone.foundingName)
     }
     guard let id = key.flagID else { return key }
-    return .flag(id, isOn: try await node.featureFlag(id) ?? false)
+    return .flag(id, isOn: try await node.catalogues.flag(id) ?? false)
   }
 
   /// Returns the feature flags of followed catalogues.
   func flags() async throws -> [SettingKey] {
-    let ids = try await node.publicRecords(type: "flag", conditions: []).map(\.record.path.id)
+    let ids = try await node.catalogues.records(type: "flag").map(\.record.path.id)
     var keys: [SettingKey] = []
     for id in Set(ids).sorted() { keys.append(try await known(.flag(id, isOn: false))) }
     return keys

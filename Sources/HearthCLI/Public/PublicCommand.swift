@@ -37,7 +37,7 @@ struct PublicFollow: AsyncParsableCommand {
 
   func run() async throws {
     let node = try await common.open()
-    let result = try await node.follow(address, folder: folder)
+    let result = try await node.catalogues.follow(address, folder: folder)
     try await node.close()
     if common.json {
       try Output.json(PublicText.Followed(result.kept))
@@ -63,7 +63,7 @@ struct PublicUnfollow: AsyncParsableCommand {
 
   func run() async throws {
     let node = try await common.open()
-    let kept = try await node.unfollow(name)
+    let kept = try await node.catalogues.unfollow(name)
     try await node.close()
     if common.json { return try Output.json(PublicText.Followed(kept)) }
     Output.print("\(kept.address.catalogue.name) is no longer followed")
@@ -106,10 +106,10 @@ struct PublicList: AsyncParsableCommand {
     var found: [FoundRecord]
     var remarks: [String] = []
     if remote, let query {
-      (found, remarks) = try await node.findPublicRecords(query, atMost: limit, in: catalogue)
+      (found, remarks) = try await node.catalogues.find(query, atMost: limit, in: catalogue)
     } else {
-      found = try await node.publicRecords(type: type, conditions: conditions, in: catalogue)
-      remarks = try await node.followedCatalogues().isEmpty ? [PublicStatus.empty] : []
+      found = try await node.catalogues.records(type: type, conditions: conditions, in: catalogue)
+      remarks = try await node.catalogues.list().isEmpty ? [PublicStatus.empty] : []
     }
     try await node.close()
     found = Array(found.prefix(limit))
@@ -150,7 +150,7 @@ struct PublicGet: AsyncParsableCommand {
   func run() async throws {
     let path = try PublicGet.path(record)
     let node = try await common.open()
-    let found = try await node.publicRecord(path, in: catalogue)
+    let found = try await node.catalogues.record(path, in: catalogue)
     try await node.close()
     if common.json { return try Output.json(PublicText.Item(found)) }
     for line in PublicText.lines(found) { Output.print(line) }
@@ -189,8 +189,8 @@ struct PublicStatus: AsyncParsableCommand {
 
   func run() async throws {
     let node = try await common.open()
-    let followed = try await node.followedCatalogues()
-    let published = try await node.publishedCatalogues()
+    let followed = try await node.catalogues.list()
+    let published = try await node.publishing.catalogues()
     let now = await node.nowMilliseconds()
     try await node.close()
     if common.json {

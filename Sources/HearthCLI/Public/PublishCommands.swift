@@ -38,7 +38,7 @@ struct PublicPublish: AsyncParsableCommand {
   func run() async throws {
     let catalogue = try CatalogueFile(path: file)
     let node = try await common.open()
-    let report = try await node.publish(
+    let report = try await node.publishing.publish(
       catalogue.records, named: catalogue.name, leastVersion: catalogue.version, to: to,
       token: token)
     try await node.close()
@@ -104,7 +104,7 @@ struct PublisherCommand: AsyncParsableCommand {
 
     func run() async throws {
       let node = try await common.open()
-      let fingerprint = try await node.makePublisher()
+      let fingerprint = try await node.publishing.makeKey()
       try await node.close()
       try PublisherCommand.tell(fingerprint, isJSON: common.json)
       Output.note("next: `hearth public publisher export FILE` saves a copy for a safe place")
@@ -119,7 +119,7 @@ struct PublisherCommand: AsyncParsableCommand {
 
     func run() async throws {
       let node = try await common.open()
-      let fingerprint = try await node.publisherFingerprint()
+      let fingerprint = try await node.publishing.fingerprint()
       try await node.close()
       guard let fingerprint else {
         throw CommandFailure(
@@ -145,7 +145,7 @@ struct PublisherCommand: AsyncParsableCommand {
     func run() async throws {
       let words = try SecretInput.line(asking: "a passphrase for the file:", isAlwaysAsked: false)
       let node = try await common.open()
-      try await node.exportPublisher(passphrase: words, to: file)
+      try await node.publishing.exportKey(passphrase: words, to: file)
       try await node.close()
       if common.json { return try Output.json(Saved(file: file)) }
       Output.print("saved to \(Style.safe(file))")
@@ -163,7 +163,7 @@ struct PublisherCommand: AsyncParsableCommand {
     func run() async throws {
       let words = try SecretInput.line(asking: "the file's passphrase:", isAlwaysAsked: false)
       let node = try await common.open()
-      let fingerprint = try await node.importPublisher(passphrase: words, from: file)
+      let fingerprint = try await node.publishing.importKey(passphrase: words, from: file)
       try await node.close()
       try PublisherCommand.tell(fingerprint, isJSON: common.json)
     }

@@ -64,7 +64,7 @@ enum SyncText {
   static func refresh(_ node: Node) async -> Catalogues {
     var result = Catalogues()
     do {
-      result.refreshed = try await node.refreshCatalogues()
+      result.refreshed = try await node.catalogues.refresh()
       (result.news, result.warnings) = PublicText.lines(result.refreshed)
     } catch {
       result.warnings = ["hearth: warning: \(Style.safe("\(error)"))"]

@@ -26,30 +26,15 @@ package struct FoundRecord: Sendable {
   package let record: PublicRecord
 }
 
-// Catalogues that this node follows: fetched, verified, stored, and read offline.
-extension Node {
-  /// Returns the file of catalogues.
-  ///
-  /// - Throws: `StoreError`.
-  func catalogues() throws -> CatalogueStore {
-    if let open = openCatalogues { return open }
-    if !FileManager.default.fileExists(atPath: folder.catalogues) {
-      // SQLite gives its files the mode of this one.
-      try DurableFile.write([], to: folder.catalogues, mode: 0o600)
-    }
-    let opened = try CatalogueStore(path: folder.catalogues)
-    openCatalogues = opened
-    return opened
-  }
+/// The catalogues that a node follows: fetched, verified, stored, and read offline.
+struct FollowedCatalogues: NodeWork {
+  let core: NodeCore
 
-  /// Whether any catalogue was ever stored here.
-  private var hasCatalogues: Bool {
-    openCatalogues != nil || FileManager.default.fileExists(atPath: folder.catalogues)
-  }
+  private func catalogues() throws -> CatalogueStore { try core.catalogueFile.store() }
 
   /// Returns the followed catalogues, in order of name.
-  package func followedCatalogues() throws -> [KeptCatalogue] {
-    hasCatalogues ? try catalogues().catalogues(.followed) : []
+  func list() throws -> [KeptCatalogue] {
+    core.catalogueFile.exists ? try catalogues().catalogues(.followed) : []
   }
 
   /// Follows a catalogue: trusts the key in its address, and fetches it.
@@ -58,36 +43,34 @@ extension Node {
   ///
   /// - Parameter place: the folder that contains it, if the address names no relay.
   /// - Throws: `invalid`, and the error that rejects its first copy.
-  package func follow(_ text: String, folder place: String?) async throws -> CatalogueRefresh {
-    try await alone {
-      let address = try catalogueAddress(text)
-      guard (address.relay == nil) == (place != nil) else {
-        throw HearthError(
-          .invalid,
-          place == nil
-            ? "this address names no relay: name the folder that contains the catalogue"
-            : "this address names a relay: leave the folder out, or use the address for folders")
-      }
-      let absolute = try place.map(SharedFolderPath.named)
-      let store = try catalogues()
-      let id = address.catalogue.id
-      var kept =
-        try store.catalogue(id, .followed, evenForgotten: true) ?? KeptCatalogue(address: address)
-      if kept.address != address || kept.folder != absolute { kept.cursor = nil }
-      kept.address = address
-      kept.folder = absolute
-      kept.problem = nil
-      do {
-        return try await refresh(kept)
-      } catch let error as TransportError where error.code == .relayUnreachable {
-        kept.problem = "\(error)"
-        try store.note(kept, .followed)
-        return CatalogueRefresh(kept: kept, isNew: false, problem: kept.problem, isOffline: true)
-      } catch let error as TransportError {
-        throw HearthError(.notFound, "\(error)", cause: error)
-      } catch let error as SyncError where error.code == .notAuthentic {
-        throw HearthError(.untrusted, error.message, cause: error)
-      }
+  func follow(_ text: String, folder place: String?) async throws -> CatalogueRefresh {
+    let address = try catalogueAddress(text)
+    guard (address.relay == nil) == (place != nil) else {
+      throw HearthError(
+        .invalid,
+        place == nil
+          ? "this address names no relay: name the folder that contains the catalogue"
+          : "this address names a relay: leave the folder out, or use the address for folders")
+    }
+    let absolute = try place.map(SharedFolderPath.named)
+    let store = try catalogues()
+    let id = address.catalogue.id
+    var kept =
+      try store.catalogue(id, .followed, evenForgotten: true) ?? KeptCatalogue(address: address)
+    if kept.address != address || kept.folder != absolute { kept.cursor = nil }
+    kept.address = address
+    kept.folder = absolute
+    kept.problem = nil
+    do {
+      return try await refresh(kept)
+    } catch let error as TransportError where error.code == .relayUnreachable {
+      kept.problem = "\(error)"
+      try store.note(kept, .followed)
+      return CatalogueRefresh(kept: kept, isNew: false, problem: kept.problem, isOffline: true)
+    } catch let error as TransportError {
+      throw HearthError(.notFound, "\(error)", cause: error)
+    } catch let error as SyncError where error.code == .notAuthentic {
+      throw HearthError(.untrusted, error.message, cause: error)
     }
   }
 
@@ -102,17 +85,15 @@ extension Node {
   /// Stops following a catalogue and deletes its copy.
   ///
   /// - Throws: `notFound`, `invalid` if several match.
-  package func unfollow(_ name: String) throws -> KeptCatalogue {
-    try replicas.working {
-      let kept = try followed(name)
-      try catalogues().forget(kept.address.catalogue.id, .followed)
-      return kept
-    }
+  func unfollow(_ name: String) throws -> KeptCatalogue {
+    let kept = try followed(name)
+    try catalogues().forget(kept.address.catalogue.id, .followed)
+    return kept
   }
 
   /// Returns the followed catalogue of a name, an address or a fingerprint.
-  package func followed(_ name: String) throws -> KeptCatalogue {
-    let found = try followedCatalogues().filter {
+  func followed(_ name: String) throws -> KeptCatalogue {
+    let found = try list().filter {
       let catalogue = $0.address.catalogue
       return [catalogue.name, catalogue.fingerprint, $0.address.description].contains(name)
     }
@@ -128,30 +109,28 @@ extension Node {
   }
 
   /// Checks for newer versions of every followed catalogue; failures are reported and harmless.
-  package func refreshCatalogues() async throws -> [CatalogueRefresh] {
-    try await alone {
-      var refreshed: [CatalogueRefresh] = []
-      for known in try followedCatalogues() {
-        var kept = known
-        var isOffline = false
-        do {
-          refreshed.append(try await refresh(kept))
-          continue
-        } catch let error as TransportError {
-          isOffline = error.code == .relayUnreachable
-          kept.problem = "\(error)"
-        } catch let error as SyncError {
-          kept.problem = error.message
-        } catch let error as HearthError {
-          kept.problem = error.message
-        }
-        try catalogues().note(kept, .followed)
-        refreshed.append(
-          CatalogueRefresh(
-            kept: kept, isNew: false, problem: kept.problem, isOffline: isOffline))
+  func refresh() async throws -> [CatalogueRefresh] {
+    var refreshed: [CatalogueRefresh] = []
+    for known in try list() {
+      var kept = known
+      var isOffline = false
+      do {
+        refreshed.append(try await refresh(kept))
+        continue
+      } catch let error as TransportError {
+        isOffline = error.code == .relayUnreachable
+        kept.problem = "\(error)"
+      } catch let error as SyncError {
+        kept.problem = error.message
+      } catch let error as HearthError {
+        kept.problem = error.message
       }
-      return refreshed
+      try catalogues().note(kept, .followed)
+      refreshed.append(
+        CatalogueRefresh(
+          kept: kept, isNew: false, problem: kept.problem, isOffline: isOffline))
     }
+    return refreshed
   }
 
   /// Fetches, verifies and stores one catalogue.
@@ -183,6 +162,7 @@ extension Node {
       kept: stored, isNew: isNew || present == nil, problem: nil, isOffline: false)
   }
 
+  /// Returns the place from which a catalogue is read.
   func source(of address: CatalogueAddress, folder: String?) throws -> CatalogueSource {
     if let relay = address.relay {
       // A separate connection, so that the relay does not learn which household reads.
@@ -206,10 +186,10 @@ extension Node {
   /// - Parameters:
   ///   - type: their type; nil for all.
   ///   - name: the catalogue; nil for all.
-  package func publicRecords(
-    type: String?, conditions: [PublicCondition], in name: String? = nil
+  func records(
+    type: String?, conditions: [PublicCondition], in name: String?
   ) throws -> [FoundRecord] {
-    let chosen = try name.map { [try followed($0)] } ?? followedCatalogues()
+    let chosen = try name.map { [try followed($0)] } ?? list()
     var found: [FoundRecord] = []
     for kept in chosen {
       let catalogue = kept.address.catalogue
@@ -224,8 +204,8 @@ extension Node {
   /// Returns the record of a type and id, from the local copies.
   ///
   /// - Throws: `notFound`, `invalid` if several catalogues have it.
-  package func publicRecord(_ path: PublicKeyPath, in name: String? = nil) throws -> FoundRecord {
-    let found = try publicRecords(type: path.type, conditions: [], in: name)
+  func record(_ path: PublicKeyPath, in name: String?) throws -> FoundRecord {
+    let found = try records(type: path.type, conditions: [], in: name)
       .filter { $0.record.path == path }
     guard let first = found.first else {
       throw HearthError(
@@ -244,10 +224,10 @@ extension Node {
   ///
   /// - Returns: the records, and remarks in words.
   /// - Throws: `offline`, `notFound`.
-  package func findPublicRecords(
-    _ query: PublicQuery, atMost limit: Int, in name: String? = nil
+  func find(
+    _ query: PublicQuery, atMost limit: Int, in name: String?
   ) async throws -> (found: [FoundRecord], remarks: [String]) {
-    var chosen = try name.map { [try followed($0)] } ?? followedCatalogues()
+    var chosen = try name.map { [try followed($0)] } ?? list()
     chosen.removeAll { $0.address.relay == nil }
     guard !chosen.isEmpty else {
       throw HearthError(
@@ -281,8 +261,10 @@ extension Node {
   /// Returns the value of a feature flag in the followed catalogues; nil if none has it.
   ///
   /// The highest signed version wins; among catalogues of the same version, the first by name.
-  package func featureFlag(_ id: String) throws -> Bool? {
-    let flags = try publicRecords(type: "flag", conditions: []).filter { $0.record.path.id == id }
+  func flag(_ id: String) throws -> Bool? {
+    let flags = try records(type: "flag", conditions: [], in: nil).filter {
+      $0.record.path.id == id
+    }
     func number(_ record: PublicRecord) -> Int64 {
       for field in record.fields where field.name == "version" {
         if case .int(let number) = field.value { return number }

@@ -35,26 +35,28 @@ package struct PublishReport: Sendable {
   package let places: [PublishedPlace]
 }
 
-// Catalogues that this node publishes: it signs them and sends the records that changed.
-extension Node {
-  private static let publisherFact = "publisher"
+/// The catalogues that a node publishes: it signs them and sends the records that changed.
+struct Publisher: NodeWork {
+  let core: NodeCore
+
+  private static let fact = "publisher"
 
   /// Returns the publisher's identity of this node; nil if there is none yet.
-  private func publisherIdentity() throws -> PublisherIdentity? {
-    guard let sealed = try store.fact(Node.publisherFact) else { return nil }
+  private func identity() throws -> PublisherIdentity? {
+    guard let sealed = try store.fact(Publisher.fact) else { return nil }
     return try PublisherIdentity.recovered(sealed, by: engine.identity)
   }
 
   /// Returns the fingerprint of this node's publishing key; nil if there is none yet.
-  package func publisherFingerprint() throws -> String? {
-    try publisherIdentity().map { CatalogueReference.fingerprint(of: $0.publicKey) }
+  func fingerprint() throws -> String? {
+    try identity().map { CatalogueReference.fingerprint(of: $0.publicKey) }
   }
 
   /// Creates a publisher's key for this node, and returns its fingerprint.
   ///
   /// - Throws: `exists`.
-  package func makePublisher() throws -> String {
-    guard try store.fact(Node.publisherFact) == nil else {
+  func makeKey() throws -> String {
+    guard try store.fact(Publisher.fact) == nil else {
       throw HearthError(
         .exists, "this node is a publisher already: readers trust the key that it has")
     }
@@ -65,14 +67,14 @@ extension Node {
 
   private func keep(_ publisher: PublisherIdentity) throws {
     let sealed = publisher.protected(by: engine.identity)
-    try store.transaction { try store.setFact(Node.publisherFact, sealed) }
+    try store.transaction { try store.setFact(Publisher.fact, sealed) }
   }
 
   /// Saves the publisher's secret in a key file, which must be kept in a safe place.
   ///
   /// - Throws: `notFound`; the errors of sealing.
-  package func exportPublisher(passphrase: [UInt8], to path: String) throws {
-    guard let publisher = try publisherIdentity() else { throw Node.noPublisher }
+  func exportKey(passphrase: [UInt8], to path: String) throws {
+    guard let publisher = try identity() else { throw Publisher.noPublisher }
     var words = passphrase
     let file = try KeyFile.seal(
       [publisher.secretBytes()], passphrase: Passphrase(consuming: &words))
@@ -85,8 +87,8 @@ extension Node {
   /// Makes this node a publisher with the secret of a key file.
   ///
   /// - Throws: `exists`, `passphrase`, `corrupt`, `notFound`.
-  package func importPublisher(passphrase: [UInt8], from path: String) throws -> String {
-    guard try store.fact(Node.publisherFact) == nil else {
+  func importKey(passphrase: [UInt8], from path: String) throws -> String {
+    guard try store.fact(Publisher.fact) == nil else {
       throw HearthError(
         .exists, "this node is a publisher already: readers trust the key that it has")
     }
@@ -113,10 +115,10 @@ extension Node {
     .notFound, "this node has no publisher's key yet: `hearth public publisher new` makes one")
 
   /// Returns the catalogues that this node publishes, with the places of each.
-  package func publishedCatalogues() throws -> [(catalogue: KeptCatalogue, places: [String])] {
-    guard try publisherFingerprint() != nil else { return [] }
-    return try catalogues().catalogues(.own).map {
-      ($0, try catalogues().targets(of: $0.address.catalogue.id))
+  func published() throws -> [(catalogue: KeptCatalogue, places: [String])] {
+    guard try fingerprint() != nil else { return [] }
+    return try core.catalogueFile.store().catalogues(.own).map {
+      ($0, try core.catalogueFile.store().targets(of: $0.address.catalogue.id))
     }
   }
 
@@ -132,55 +134,53 @@ extension Node {
   ///   - more: further places to publish to from now on: relays' addresses and folders.
   ///   - token: the relay's registration token, if it requires one.
   /// - Throws: `notFound` without a publisher's key, `invalid`.
-  package func publish(
+  func publish(
     _ drafts: [PublicRecord], named name: String, leastVersion: UInt64, to more: [String],
-    token: String? = nil
+    token: String?
   ) async throws -> PublishReport {
-    try await alone {
-      guard let publisher = try publisherIdentity() else { throw Node.noPublisher }
-      let catalogue = try CatalogueReference(publisher: publisher.publicKey, name: name)
-      let store = try catalogues()
-      let id = catalogue.id
-      let added = try more.map { try publishingPlace($0) }
-      let places = Set(try store.targets(of: id) + added).sorted()
-      guard !places.isEmpty else {
-        throw HearthError(
-          .invalid, "say where to publish it: --to with a relay's address or a folder")
-      }
-      var kept =
-        try store.catalogue(id, .own)
-        ?? KeptCatalogue(address: CatalogueAddress(relay: nil, catalogue: catalogue))
-      var before = try store.copy(of: id, .own)
-      var results: [PublishedPlace] = []
-      for place in places {
-        var result = PublishedPlace(place: place, address: try readers(place, of: catalogue))
-        await attempt(&result) { _ in
-          let there = try await newest(at: place, of: catalogue)
-          if let there, there.head.head.version > before?.head.head.version ?? 0 { before = there }
-        }
-        results.append(result)
-      }
-      // Another process may have signed a version meanwhile.
-      if let own = try store.copy(of: id, .own),
-        own.head.head.version > before?.head.head.version ?? 0
-      {
-        before = own
-      }
-      let next = try PublicCatalogue.next(
-        after: before, of: catalogue, drafts: drafts, leastVersion: leastVersion,
-        publishedAt: now(), by: publisher)
-      kept.checkedAt = now()
-      try store.replace(next, of: kept, .own)
-      for index in results.indices where results[index].failure == nil {
-        await attempt(&results[index]) { result in
-          try await send(next, as: publisher, of: catalogue, token: token, &result)
-          try store.addTarget(result.place, of: id)
-        }
-      }
-      return PublishReport(
-        catalogue: catalogue, version: next.head.head.version, count: next.records.count,
-        isNew: next != before, places: results)
+    guard let publisher = try identity() else { throw Publisher.noPublisher }
+    let catalogue = try CatalogueReference(publisher: publisher.publicKey, name: name)
+    let store = try core.catalogueFile.store()
+    let id = catalogue.id
+    let added = try more.map { try publishingPlace($0) }
+    let places = Set(try store.targets(of: id) + added).sorted()
+    guard !places.isEmpty else {
+      throw HearthError(
+        .invalid, "say where to publish it: --to with a relay's address or a folder")
     }
+    var kept =
+      try store.catalogue(id, .own)
+      ?? KeptCatalogue(address: CatalogueAddress(relay: nil, catalogue: catalogue))
+    var before = try store.copy(of: id, .own)
+    var results: [PublishedPlace] = []
+    for place in places {
+      var result = PublishedPlace(place: place, address: try readers(place, of: catalogue))
+      await attempt(&result) { _ in
+        let there = try await newest(at: place, of: catalogue)
+        if let there, there.head.head.version > before?.head.head.version ?? 0 { before = there }
+      }
+      results.append(result)
+    }
+    // Another process may have signed a version meanwhile.
+    if let own = try store.copy(of: id, .own),
+      own.head.head.version > before?.head.head.version ?? 0
+    {
+      before = own
+    }
+    let next = try PublicCatalogue.next(
+      after: before, of: catalogue, drafts: drafts, leastVersion: leastVersion,
+      publishedAt: now(), by: publisher)
+    kept.checkedAt = now()
+    try store.replace(next, of: kept, .own)
+    for index in results.indices where results[index].failure == nil {
+      await attempt(&results[index]) { result in
+        try await send(next, as: publisher, of: catalogue, token: token, &result)
+        try store.addTarget(result.place, of: id)
+      }
+    }
+    return PublishReport(
+      catalogue: catalogue, version: next.head.head.version, count: next.records.count,
+      isNew: next != before, places: results)
   }
 
   /// Runs a body for one place; its failure affects no other place.
@@ -224,7 +224,8 @@ extension Node {
     at place: String, of catalogue: CatalogueReference
   ) async throws -> PublicCatalogue? {
     let address = try readers(place, of: catalogue)
-    let source = try source(of: address, folder: address.relay == nil ? place : nil)
+    let source = try FollowedCatalogues(core: core).source(
+      of: address, folder: address.relay == nil ? place : nil)
     do {
       return try await source.fetch(since: nil, cursor: nil, greatest: nil).0
     } catch let error as TransportError where error.code == .relayRefused {
@@ -251,7 +252,7 @@ extension Node {
       result.sent = next.records.count
       return
     }
-    let known = try core.transports.list().first { $0.path == relay.description }?.token
+    let known = try transports.list().first { $0.path == relay.description }?.token
     let credential = try (token ?? known).map { try Base32.decode($0) } ?? []
     let link = RelayLink.shared(
       relay,
