@@ -41,7 +41,7 @@ extension Node {
   /// Notes what has changed since, unless this device has done it.
   func noticePeople(since before: [GroupID: Membership]) throws {
     for group in households() {
-      try noticeLives(of: group, isNewcomer: before[group] == nil)
+      try IncarnationNotices(core: core).notice(of: group, isNewcomer: before[group] == nil)
       guard let former = before[group] else { continue }
       let membership = membership(of: group)
       let old = PeopleOutline(former, device: device)

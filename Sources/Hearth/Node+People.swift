@@ -59,40 +59,6 @@ extension Node {
     }
   }
 
-  /// Whether changes of a group stay unreadable here until an owner or admin provides a snapshot
-  /// that contains them.
-  package func awaitsSnapshot(in group: GroupID) throws -> Bool {
-    try engine.zones.contains { try $0.group == group && engine.awaitsSnapshot($0.id) }
-  }
-
-  /// Returns the people from any one of whom this device accepts the awaited snapshot, if it awaits
-  /// one.
-  package func awaitedVoices(in group: GroupID) -> [String] {
-    engine.awaitedVoices(in: group).map(\.name)
-  }
-
-  /// Returns the maker of the snapshot from which a zone of a group began, and the people who
-  /// attest something else; nil if there are none.
-  package func refutedBase(in group: GroupID) throws -> (maker: String, others: [String])? {
-    for zone in engine.zones where zone.group == group && zone.kind == .data {
-      if let refuted = try engine.refutedBase(of: zone.id) { return refuted }
-    }
-    return nil
-  }
-
-  /// Returns the devices of a group with the same changes as this one and a different record
-  /// digest.
-  package func stateDifferences(in group: GroupID) throws -> [StateDifference] {
-    try engine.zones.filter { $0.group == group && $0.kind == .data }
-      .flatMap { try engine.stateDifferences(in: $0.id) }
-  }
-
-  /// Returns the records of a group's zones that accept no more from an author.
-  package func overfullRecords(in group: GroupID) throws -> [OverfullRecord] {
-    try engine.zones.filter { $0.group == group && $0.kind == .data }
-      .flatMap { try engine.overfullRecords(in: $0.id) }
-  }
-
   /// Closes an invitation, with new keys if its bundle contained the old ones.
   package func closeInvitation(_ invite: Identifier, of group: GroupID) throws {
     try replicas.working {
@@ -198,5 +164,17 @@ extension Node {
       guard let bytes = try store.bytes(of: segment.digest, in: id) else { continue }
       try await transport.publish(name, bytes)
     }
+  }
+
+  /// Returns the sixty digits of this person's keys and another's, in twelve groups of five.
+  package func safetyNumber(with other: PersonID, in group: GroupID) throws -> String {
+    let membership = membership(of: group)
+    func side(_ person: PersonID) throws -> SafetyNumber.Person {
+      let keys = try membership.devices.filter { $0.person == person }.map {
+        try DevicePublicKeys(validating: $0.card.signKey, box: $0.card.boxKey)
+      }
+      return try SafetyNumber.Person(id: person.bytes, devices: keys)
+    }
+    return SafetyNumber(try side(person), try side(other)).description
   }
 }

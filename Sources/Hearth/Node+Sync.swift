@@ -25,7 +25,7 @@ extension Node {
       try await settleJoins()
       try await settlePrivate()
       try foundPrivate()
-      try tellProgress()
+      try ProgressReports(core: core).sendHeartbeats()
       try keepRecovery()
       let round = try await exchangeWithAll(try core.transports.list(), check, &report)
       // Whoever has just added a device may lose this one before the next round.

@@ -23,7 +23,7 @@ struct CopyTests {
     #expect(await nodes[0].incarnation == 1)
     #expect(try await nodes[0].ownNotices().map(\.kind) == [.newLife])
     #expect(try await Family.digests(all, zone).count == 1)
-    let heads = try await nodes[1].authorLogs(of: zone).filter {
+    let heads = try await nodes[1].diagnostics.authorLogs(of: zone).filter {
       $0.deviceName == "Anna" || $0.personName == "Anna"
     }
     #expect(heads.reduce(0) { $0 + $1.changes } == heads.map(\.changes).max())
@@ -145,7 +145,7 @@ struct CopyTests {
       let state = try await nodes[1].state(Note.id(UInt64(number)), in: zone)
       #expect(state?.shown(Note.title) == .text(title))
     }
-    #expect(try await nodes[1].zoneStatuses().allSatisfy { $0.forks.isEmpty })
+    #expect(try await nodes[1].diagnostics.zones().allSatisfy { $0.forks.isEmpty })
   }
 
   @Test("What later lives wrote on top of a change that is taken back reaches the others too")
@@ -169,7 +169,7 @@ struct CopyTests {
       let state = try await nodes[1].state(Note.id(UInt64(number)), in: zone)
       #expect(state?.shown(Note.title) == .text(title))
     }
-    #expect(try await nodes[1].zoneStatuses().allSatisfy { $0.waiting.isEmpty })
+    #expect(try await nodes[1].diagnostics.zones().allSatisfy { $0.waiting.isEmpty })
   }
 
   @Test("An event that names another one still names it after both were written again")

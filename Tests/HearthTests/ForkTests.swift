@@ -77,7 +77,7 @@ struct ForkTests {
     for node in [here, there] {
       #expect(try await node.state(id(40), in: zone)?.shown(Note.votes) == .int(2))
       #expect(try await node.state(id(1), in: zone)?.shown(Note.title) == .text("shared"))
-      let status = try #require(try await node.zoneStatuses().first { $0.zone.id == zone })
+      let status = try #require(try await node.diagnostics.zones().first { $0.zone.id == zone })
       let notices = try await node.notices().filter { $0.kind == .fork }
       // Who learns of it from the members' log has it in its status alone.
       #expect(status.forks.count == 1)
@@ -87,7 +87,7 @@ struct ForkTests {
       let digest = try await node.digest(of: zone)
       try await node.rebuild(zone)
       #expect(try await node.digest(of: zone) == digest)
-      #expect(try await node.verify().isSound)
+      #expect(try await node.integrity.verify().isSound)
     }
     #expect(told >= 1, "order \(order)")
     // When they meet, the copy whose log is shorter notices, and writes on under a life of its own.
@@ -160,7 +160,7 @@ struct ForkTests {
       for (number, title) in [(60, "Dan"), (61, "Eve")] as [(UInt64, String)] {
         #expect(try await node.state(id(number), in: zone)?.shown(Note.title) == .text(title))
       }
-      #expect(try await node.verify().isSound)
+      #expect(try await node.integrity.verify().isSound)
     }
     #expect(await anna.incarnation == 2)
     #expect(await image.incarnation == 2)

@@ -98,6 +98,6 @@ struct HouseholdLedgerTests {
     #expect(sums.last?.late == -10)
     #expect(all.reduce(0) { $0 + $1.points } == 90)
     #expect(all.filter { $0.kind == .undone }.flatMap(\.late).map(\.amount) == [-5, -5])
-    #expect(try await node.verify().isSound)
+    #expect(try await node.integrity.verify().isSound)
   }
 }

@@ -24,18 +24,18 @@ struct LeftWorkTests {
     let report = try await nodes[1].sync()
     #expect(report.published > 0)
     #expect(await nodes[1].ending(in: group)?.kind == .removed)
-    #expect(try await nodes[1].quarantined(in: group).map(\.changes.count) == [1])
+    #expect(try await nodes[1].quarantine.list(in: group).map(\.changes.count) == [1])
     try await Family.settle([nodes[0], nodes[2]])
-    let kept = try await nodes[0].quarantined(in: group)
+    let kept = try await nodes[0].quarantine.list(in: group)
     #expect(kept.map(\.changes.count) == [1] && kept.map(\.cause) == [.beyondCut])
     for node in [nodes[0], nodes[2]] {
       #expect(try await node.state(Note.id(1), in: zone)?.shown(Note.title) == nil)
     }
-    try await nodes[0].adopt(try #require(kept.first), in: group)
+    try await nodes[0].quarantine.adopt(try #require(kept.first), in: group)
     try await Family.settle([nodes[0], nodes[2]])
     for node in [nodes[0], nodes[2]] {
       #expect(try await node.state(Note.id(1), in: zone)?.shown(Note.title) == .text("unsynced"))
-      #expect(try await node.quarantined(in: group).isEmpty)
+      #expect(try await node.quarantine.list(in: group).isEmpty)
     }
     #expect(try await Family.digests([nodes[0], nodes[2]], zone).count == 1)
     // Once given, there is nothing more to give.

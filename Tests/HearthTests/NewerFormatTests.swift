@@ -45,7 +45,7 @@ struct NewerFormatTests {
     #expect(report.transports.allSatisfy { !$0.isPartial && $0.failure == nil })
     // Anna's second change waits for the first.
     #expect(try await nodes[1].state(Identifier(high: 5, low: 2), in: zone) == nil)
-    let status = try #require(try await nodes[1].zoneStatuses().first { $0.zone.id == zone })
+    let status = try #require(try await nodes[1].diagnostics.zones().first { $0.zone.id == zone })
     #expect(status.waiting.map(\.reason) == [.format, .gap])
     // It lies in the other folder, under the same name, with the same bytes.
     let carried = try FolderTransport(path: second, digest: { segmentDigest($0) }).fetch(name)
@@ -55,7 +55,7 @@ struct NewerFormatTests {
     let ben = try await Node.open(at: family.home("Ben"), schema: Family.schema)
     let again = try await ben.sync()
     #expect(again.received == 0 && again.published == 0)
-    #expect(try await ben.verify().isSound)
+    #expect(try await ben.integrity.verify().isSound)
     #expect(try await ben.transports.statuses().allSatisfy { $0.unpublished == 0 })
   }
 }

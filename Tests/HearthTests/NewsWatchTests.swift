@@ -60,7 +60,7 @@ struct NodeStatusTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])
     try await nodes[0].note(note, [.assign(Note.title, .text("x"))], in: zone)
-    var status = try #require(try await nodes[0].zoneStatuses().first { $0.zone.id == zone })
+    var status = try #require(try await nodes[0].diagnostics.zones().first { $0.zone.id == zone })
     #expect(status.unsealed == 1 && status.changes == 1 && status.waiting.isEmpty)
     #expect(try await nodes[0].transports.statuses().map(\.unpublished) == [0])
     let away = family.root.appendingPathComponent("away").path
@@ -70,7 +70,7 @@ struct NodeStatusTests {
     #expect(missing[0].failure?.contains(family.folder) == true)
     try FileManager.default.moveItem(atPath: away, toPath: family.folder)
     _ = try await nodes[0].sync()
-    status = try #require(try await nodes[0].zoneStatuses().first { $0.zone.id == zone })
+    status = try #require(try await nodes[0].diagnostics.zones().first { $0.zone.id == zone })
     #expect(status.unsealed == 0)
     // A second folder lacks everything until the next round.
     let second = family.home("second")
@@ -90,13 +90,13 @@ struct NodeStatusTests {
     try await Family.settle(nodes)
     try await nodes[1].note(note, [.insert], in: zone)
     try await Family.settle(nodes)
-    let logs = try await nodes[0].authorLogs(of: zone)
+    let logs = try await nodes[0].diagnostics.authorLogs(of: zone)
     #expect(logs.map(\.personName) == ["Ben", "Anna"])
     #expect(logs.map(\.deviceName) == ["phone", "phone"])
     #expect(logs.map(\.changes) == [1, 1])
-    #expect(await nodes[0].freeBytes() ?? 0 > 0)
-    #expect(await nodes[0].permissionFaults().isEmpty)
-    #expect(await nodes[0].clockFindings().isEmpty)
+    #expect(await nodes[0].diagnostics.freeBytes() ?? 0 > 0)
+    #expect(await nodes[0].diagnostics.permissionFaults().isEmpty)
+    #expect(await nodes[0].diagnostics.clocks().isEmpty)
   }
 
   @Test("A device whose clock is ahead is told in a notice once, and named by the findings")
@@ -117,7 +117,7 @@ struct NodeStatusTests {
     #expect(notices.map(\.kind) == [.clock])
     #expect(notices[0].text.contains("tablet is 6") || notices[0].text.contains("tablet is 5"))
     #expect(notices[0].text.contains("set the date and time"))
-    #expect(await nodes[0].clockFindings().map(\.deviceName) == ["tablet"])
+    #expect(await nodes[0].diagnostics.clocks().map(\.deviceName) == ["tablet"])
     #expect(try await nodes[0].state(note, in: zone)?.shown(Note.votes) == .int(2))
   }
 }

@@ -85,7 +85,7 @@ struct NodeVerifyTests {
   private func expectMended(
     _ node: Node, _ zone: ZoneID, _ digest: [UInt8], _ damage: String
   ) async throws {
-    let after = try await node.repair()
+    let after = try await node.integrity.repair()
     #expect(after.isSound, "\(damage): \(after.zones.flatMap(\.faults))")
     #expect(try await node.digest(of: zone) == digest, "\(damage)")
   }
@@ -95,12 +95,12 @@ struct NodeVerifyTests {
     let trial = try Trial()
     let (node, zone) = try await synced(trial)
     try await addPerson(to: zone, of: node)
-    let result = try await node.verify()
+    let result = try await node.integrity.verify()
     #expect(result.isSound)
     let home = try #require(result.zones.first { $0.zone.id == zone })
     #expect(home.changes == 2)
     #expect(home.segments == 1)
-    let status = try #require(try await node.zoneStatuses().first { $0.zone.id == zone })
+    let status = try #require(try await node.diagnostics.zones().first { $0.zone.id == zone })
     #expect(status.unsealed == 1)
     try await node.close()
   }
@@ -110,7 +110,7 @@ struct NodeVerifyTests {
     let trial = try Trial()
     let (node, zone) = try await synced(trial)
     try await node.loseFirstSegment(of: zone)
-    let result = try await node.verify()
+    let result = try await node.integrity.verify()
     #expect(!result.isSound)
     let home = try #require(result.zones.first { $0.zone.id == zone })
     #expect(home.faults.count == 1)
@@ -129,7 +129,7 @@ struct NodeVerifyTests {
       "DELETE FROM \"person\"",
     ] {
       try await node.damage(damage)
-      let found = try await node.verify()
+      let found = try await node.integrity.verify()
       let home = try #require(found.zones.first { $0.zone.id == zone })
       let words = home.faults.first ?? ""
       #expect(words.hasPrefix("the records do not") || words.contains("read"), "\(damage)")
@@ -159,7 +159,7 @@ struct NodeVerifyTests {
     let digest = try await node.digest(of: zone)
     for table in ["completion", "retraction"] {
       try await node.damage("UPDATE \(table) SET meta = x'ff'")
-      #expect(try await !node.verify().isSound, "\(table)")
+      #expect(try await !node.integrity.verify().isSound, "\(table)")
       try await expectMended(node, zone, digest, table)
     }
     try await node.close()
@@ -174,7 +174,7 @@ struct NodeVerifyTests {
     try await node.loseFirstSegment(of: members.id)
     try await node.damage("UPDATE person SET name = 'Nobody'")
     let digest = try await node.digest(of: zone)
-    let after = try await node.repair()
+    let after = try await node.integrity.repair()
     #expect(after.zones.first { $0.zone.id == members.id }?.faults.isEmpty == false)
     #expect(try await node.digest(of: zone) == digest)
     try await node.close()
@@ -186,7 +186,7 @@ struct NodeVerifyTests {
     let (node, zone) = try await synced(trial)
     let digest = try await node.digest(of: zone)
     try await node.loseFirstSegment(of: zone)
-    let after = try await node.repair()
+    let after = try await node.integrity.repair()
     #expect(!after.isSound)
     #expect(try await node.digest(of: zone) == digest)
     try await node.close()
@@ -209,9 +209,9 @@ struct NodeVerifyTests {
       at: trial.root + "/anna", passphrase: nil,
       schema: NodeSchema(records: HouseholdSchema.all, projections: [HouseholdProjection()]),
       now: { Self.start })
-    let found = try await again.verify()
+    let found = try await again.integrity.verify()
     #expect(!found.fileFaults.isEmpty && !found.isSound)
-    let after = try await again.repair()
+    let after = try await again.integrity.repair()
     #expect(after.isSound, "\(after.fileFaults) \(after.zones.flatMap(\.faults))")
     try await again.close()
   }
@@ -221,14 +221,14 @@ struct NodeVerifyTests {
     let trial = try Trial()
     let schema = NodeSchema(records: HouseholdSchema.all, projections: [HouseholdProjection()])
     let node = try await trial.node("anna", TestClock(Self.start))
-    let count = try await node.verify().zones.count
+    let count = try await node.integrity.verify().zones.count
     try await node.damage(
       "UPDATE hearth_facts SET value = randomblob(16) WHERE name = 'private.group'")
     try await node.close()
     let again = try await Node.open(at: trial.root + "/anna", schema: schema, now: { Self.start })
-    let found = try await again.verify()
+    let found = try await again.integrity.verify()
     #expect(!found.isSound && found.zones.count < count)
-    let after = try await again.repair()
+    let after = try await again.integrity.repair()
     #expect(after.isSound && after.zones.count == count, "\(after.fileFaults)")
     try await again.close()
   }
@@ -241,14 +241,14 @@ struct NodeVerifyTests {
     let zone = try await node.createHousehold(named: "Home")
     try await addPerson(to: zone, of: node)
     let written = try #require(
-      try await node.authorLogs(of: zone).first?.lastMilliseconds)
-    clock.now = written - Node.clockToleranceMilliseconds
-    #expect(await node.clockFindings().isEmpty)
+      try await node.diagnostics.authorLogs(of: zone).first?.lastMilliseconds)
+    clock.now = written - ClockFinding.toleranceMilliseconds
+    #expect(await node.diagnostics.clocks().isEmpty)
     clock.now -= 1
-    let finding = try #require(await node.clockFindings().first)
+    let finding = try #require(await node.diagnostics.clocks().first)
     #expect(finding.kind == .ahead)
     #expect(finding.deviceName == "anna's device")
-    #expect(finding.milliseconds == Node.clockToleranceMilliseconds + 1)
+    #expect(finding.milliseconds == ClockFinding.toleranceMilliseconds + 1)
     try await node.close()
   }
 
@@ -256,10 +256,10 @@ struct NodeVerifyTests {
   func permissions() async throws {
     let trial = try Trial()
     let node = try await trial.node("anna", TestClock(Self.start))
-    #expect(await node.permissionFaults().isEmpty)
+    #expect(await node.diagnostics.permissionFaults().isEmpty)
     try FileManager.default.setAttributes(
       [.posixPermissions: 0o750], ofItemAtPath: trial.root + "/anna")
-    #expect(await node.permissionFaults().map(\.mode) == [0o750])
+    #expect(await node.diagnostics.permissionFaults().map(\.mode) == [0o750])
     try await node.close()
   }
 }

@@ -337,7 +337,7 @@ struct PeopleTests {
     try await Family.settle(nodes)
     let ben = await nodes[1].device
     func missing() async -> UInt64? {
-      await nodes[0].progress(in: group).first { $0.device == ben }?.missing
+      await nodes[0].diagnostics.progress(in: group).first { $0.device == ben }?.missing
     }
     #expect(await missing() == 1)
     clock.advance(PeopleTests.day - 1)
@@ -364,12 +364,12 @@ struct PeopleTests {
     _ = try await nodes[1].sync()
     try remove(kept, in: family)
     _ = try await nodes[0].sync()
-    let found = try await nodes[0].withheld(in: group)
+    let found = try await nodes[0].diagnostics.withheldChanges(in: group)
     #expect(found.map(\.count) == [1])
     #expect(found.first?.authorName == "Carla's phone" && found.first?.witnessName == "Ben's phone")
     #expect(found.first?.personName == "Carla")
     try await Family.settle(nodes)
-    #expect(try await nodes[0].withheld(in: group).isEmpty)
+    #expect(try await nodes[0].diagnostics.withheldChanges(in: group).isEmpty)
   }
 
   @Test("What waits here proves what its author had seen, and is itself not said to be withheld")
@@ -389,11 +389,11 @@ struct PeopleTests {
     _ = try await nodes[1].sync()
     try remove(kept, in: family)
     _ = try await nodes[0].sync()
-    let found = try await nodes[0].withheld(in: group)
+    let found = try await nodes[0].diagnostics.withheldChanges(in: group)
     #expect(found.map(\.count) == [3])
     #expect(found.first?.authorName == "Carla's phone" && found.first?.witnessName == "Ben's phone")
     try await Family.settle(nodes)
-    #expect(try await nodes[0].withheld(in: group).isEmpty)
+    #expect(try await nodes[0].diagnostics.withheldChanges(in: group).isEmpty)
   }
 
   @Test("What somebody claims of a device that never wrote it is told there as a false claim")
@@ -406,14 +406,14 @@ struct PeopleTests {
     try await nodes[2].claim(50, of: ben, in: zone)
     try await Family.settle(nodes)
     // Anna cannot know whether a folder lags or Carla's device lies; Ben's device can.
-    let found = try await nodes[0].withheld(in: group)
+    let found = try await nodes[0].diagnostics.withheldChanges(in: group)
     #expect(found.map(\.count) == [50])
     #expect(found.first?.authorName == "Ben's phone" && found.first?.witnessName == "Carla's phone")
     #expect(found.first?.witnessPersonName == "Carla")
-    #expect(try await nodes[1].withheld(in: group).isEmpty)
+    #expect(try await nodes[1].diagnostics.withheldChanges(in: group).isEmpty)
     for (place, node) in nodes.enumerated() {
       let told = try await node.notices().map(\.text).filter { $0.contains("never wrote") }
-      let claims = try await node.zoneStatuses().flatMap(\.falseClaims)
+      let claims = try await node.diagnostics.zones().flatMap(\.falseClaims)
       #expect(told.count == (place == 1 ? 1 : 0) && claims == told)
       #expect(told.allSatisfy { $0.hasPrefix("Carla's phone claims to have seen 50 changes of") })
     }
@@ -472,13 +472,14 @@ struct PeopleTests {
   func fingerprint() async throws {
     let family = try Family()
     let (nodes, zone, group) = try await household(["Anna", "Ben"], in: family)
-    let same = await nodes[0].fingerprint(of: group)
-    #expect(await nodes[1].fingerprint(of: group) == same)
+    let same = await nodes[0].diagnostics.fingerprint(of: group)
+    #expect(await nodes[1].diagnostics.fingerprint(of: group) == same)
     try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("more"))], in: zone)
-    #expect(await nodes[0].fingerprint(of: group) != same)
+    #expect(await nodes[0].diagnostics.fingerprint(of: group) != same)
     try await Family.settle(nodes)
     #expect(
-      await nodes[0].fingerprint(of: group) == nodes[1].fingerprint(of: group))
+      await nodes[0].diagnostics.fingerprint(of: group)
+        == nodes[1].diagnostics.fingerprint(of: group))
     let people = [await nodes[0].person, await nodes[1].person]
     #expect(
       try await nodes[0].safetyNumber(with: people[1], in: group)

@@ -67,7 +67,7 @@ struct SnapshotExchangeTests {
   private func check(_ node: Node, like host: Node, _ zone: ZoneID, _ what: String) async throws {
     let digest = try await host.digest(of: zone)
     #expect(try await node.digest(of: zone) == digest, "\(what)")
-    let verification = try await node.verify()
+    let verification = try await node.integrity.verify()
     #expect(verification.isSound, "\(what): \(verification.zones.flatMap(\.faults))")
     try await node.rebuild(zone)
     #expect(try await node.digest(of: zone) == digest, "\(what), built anew")

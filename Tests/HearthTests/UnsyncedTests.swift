@@ -24,7 +24,7 @@ struct UnsyncedTests {
     try await node.note(Note.id(1), [.insert], in: home)
     let group = try #require(await node.dataZones().first { $0.id == home }?.group)
     func counts() async throws -> (data: Int, control: Int, unsealed: Int) {
-      let statuses = try await node.zoneStatuses().filter { $0.zone.group == group }
+      let statuses = try await node.diagnostics.zones().filter { $0.zone.group == group }
       func sum(_ kind: ZoneKind) -> Int {
         statuses.filter { $0.zone.kind == kind }.reduce(0) { $0 + $1.unsynced }
       }

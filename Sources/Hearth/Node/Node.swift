@@ -205,6 +205,9 @@ package actor Node {
   /// This device.
   package var device: DeviceID { core.device }
 
+  /// The path of this node's home folder.
+  package var home: String { core.folder.root.path }
+
   /// The incarnation of the device that writes now.
   package var incarnation: Int { core.engine.author.life }
 

@@ -32,7 +32,7 @@ struct DigestCommand: AsyncParsableCommand {
   func run() async throws {
     let node = try await options.open()
     var items: [Document.Item] = []
-    for status in try await node.zoneStatuses() {
+    for status in try await node.diagnostics.zones() {
       let zone = status.zone
       items.append(
         Document.Item(
@@ -89,7 +89,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
   func run() async throws {
     let node = try await options.open()
-    let result = try await repair ? node.repair() : node.verify()
+    let result = try await repair ? node.integrity.repair() : node.integrity.verify()
     try await node.close()
     let document = Document(
       isSound: result.isSound, fileFaults: result.fileFaults,

@@ -50,7 +50,7 @@ struct DoctorCommand: AsyncParsableCommand {
   }
 
   private func data(of node: Node) async throws -> [DoctorFinding] {
-    let result = try await node.verify()
+    let result = try await node.integrity.verify()
     let remedy =
       "keep a copy of the home folder, then `hearth verify --repair`; if that does not help, join "
       + "again from another device of the household"
@@ -64,19 +64,19 @@ struct DoctorCommand: AsyncParsableCommand {
   }
 
   private func surroundings(of node: Node) async -> [DoctorFinding] {
-    var findings = await node.permissionFaults().map { fault in
+    var findings = await node.diagnostics.permissionFaults().map { fault in
       let wanted = String(fault.wanted, radix: 8)
       return DoctorFinding(
         "permissions", "\(fault.path) is open to others (mode \(String(fault.mode, radix: 8)))",
         remedy: "chmod \(wanted) '\(fault.path)'")
     }
-    for clock in await node.clockFindings() {
+    for clock in await node.diagnostics.clocks() {
       findings.append(
         DoctorFinding(
           "clock", ClockText.line(clock),
           remedy: "set date and time from the network on that device, and on this one"))
     }
-    if let free = await node.freeBytes(), free < DoctorCommand.wantedFreeBytes {
+    if let free = await node.diagnostics.freeBytes(), free < DoctorCommand.wantedFreeBytes {
       findings.append(
         DoctorFinding(
           "space", "only \(free / 1_048_576) MB are free on the disk of this node",
@@ -87,7 +87,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
   private func others(of node: Node) async throws -> [DoctorFinding] {
     var findings: [DoctorFinding] = []
-    for status in try await node.zoneStatuses() {
+    for status in try await node.diagnostics.zones() {
       let membership = await node.membership(of: status.zone.group)
       for author in status.forks {
         let name = membership.device(author.device)?.card.name ?? "an unknown device"
@@ -127,7 +127,7 @@ struct DoctorCommand: AsyncParsableCommand {
       findings += Self.failures(of: transport)
     }
     findings += try await ways(of: node) + (try await endings(on: node))
-    if let copy = try await node.copyFinding() {
+    if let copy = try await node.diagnostics.copy() {
       findings.append(DoctorFinding("copy", copy.fault, remedy: copy.remedy))
     }
     for (folder, problems) in try await node.transports.damagedFiles() {
@@ -200,7 +200,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
     guard try await node.transports.list().isEmpty else { return [] }
     var findings: [DoctorFinding] = []
-    for status in try await node.zoneStatuses()
+    for status in try await node.diagnostics.zones()
     where status.zone.kind == .data && status.zone.database == .shared && status.unsynced > 0 {
       guard await node.ending(in: status.zone.group) == nil else { continue }
       findings.append(
@@ -262,14 +262,16 @@ struct DoctorCommand: AsyncParsableCommand {
     let kinds = try await node.transports.list().map(\.kind.rawValue)
     var findings: [DoctorFinding] = []
     for zone in await node.dataZones() where zone.database == .shared {
-      if try await node.awaitsSnapshot(in: zone.group), await node.ending(in: zone.group) == nil {
+      if try await node.diagnostics.awaitsSnapshot(in: zone.group),
+        await node.ending(in: zone.group) == nil
+      {
         findings.append(
           DoctorFinding(
             "newcomer", "\(CheckText.name(zone)): \(StandingText.lacking)",
             remedy: StandingText.remedyOfLacking(
-              from: await node.awaitedVoices(in: zone.group))))
+              from: await node.diagnostics.awaitedSnapshotAuthors(in: zone.group))))
       }
-      if let refuted = try await node.refutedBase(in: zone.group) {
+      if let refuted = try await node.diagnostics.refutedSnapshot(in: zone.group) {
         findings.append(
           DoctorFinding(
             "snapshot",
@@ -280,7 +282,7 @@ struct DoctorCommand: AsyncParsableCommand {
               "ask both, compare with `hearth digest`, and join again with a link from the one "
               + "you trust"))
       }
-      findings += try await node.stateDifferences(in: zone.group).map {
+      findings += try await node.diagnostics.stateDifferences(in: zone.group).map {
         DoctorFinding(
           "difference",
           "\(CheckText.name(zone)): \(Style.safe($0.name)) has the same changes as this device but "

@@ -26,7 +26,8 @@ enum HouseholdFindings {
   ) async throws -> [DoctorFinding] {
     let membership = await node.membership(of: zone.group)
     var findings: [DoctorFinding] = []
-    for record in try await node.overfullRecords(in: zone.group) where record.zone == zone.id {
+    for record in try await node.diagnostics.overfullRecords(in: zone.group)
+    where record.zone == zone.id {
       let device = record.author.device
       let deviceName = membership.device(device)?.card.name ?? ShortID.text(device)
       let person = membership.person(of: device)?.name ?? "somebody"

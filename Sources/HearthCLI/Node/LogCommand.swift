@@ -40,7 +40,9 @@ struct LogCommand: AsyncParsableCommand {
     for zone in await node.dataZones() {
       let kinds = try await node.transports.list(of: zone.group).map(\.kind.rawValue)
       withheld += try await StandingText.withheld(of: zone, on: node).map { ($0, kinds) }
-      for log in try await node.authorLogs(of: zone.id) { logs.append((zone.name, log)) }
+      for log in try await node.diagnostics.authorLogs(of: zone.id) {
+        logs.append((zone.name, log))
+      }
     }
     try await node.close()
     if options.json {

@@ -21,9 +21,10 @@ struct VersionCommand: ParsableCommand {
 
   func run() throws {
     if options.json {
-      return try Output.json(Document(version: Program.version, libsodium: Node.sodiumVersion))
+      return try Output.json(
+        Document(version: Program.version, libsodium: Diagnostics.sodiumVersion))
     }
-    Output.print("hearth \(Program.version) (libsodium \(Node.sodiumVersion))")
+    Output.print("hearth \(Program.version) (libsodium \(Diagnostics.sodiumVersion))")
   }
 }
 

@@ -62,10 +62,10 @@ struct StatusCommand: AsyncParsableCommand {
 
   func run() async throws {
     let node = try await options.open()
-    let statuses = try await node.zoneStatuses()
+    let statuses = try await node.diagnostics.zones()
     let transports = try await node.transports.statuses()
     let notices = try await node.notices()
-    let clocks = await node.clockFindings()
+    let clocks = await node.diagnostics.clocks()
     let profile = await node.profile
     let device = await node.device
     let moment = try await MomentText.of(node)

@@ -126,7 +126,7 @@ private struct Watching {
     let (report, news) = try await PeopleNews.sync(node)
     let catalogues = refreshing ? await SyncText.refresh(node) : SyncText.Catalogues()
     let source = try await node.newsSource()
-    let unsent = try await node.zoneStatuses().filter { $0.unsealed > 0 }
+    let unsent = try await node.diagnostics.zones().filter { $0.unsealed > 0 }
       .map { "\($0.zone.id.hex) \($0.changes)" }
     try await node.close()
     return Round(

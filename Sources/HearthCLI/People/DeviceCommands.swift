@@ -56,7 +56,9 @@ struct DeviceCommand: AsyncParsableCommand {
       let moment = try await MomentText.of(context)
       let own = await node.device
       let progress = Dictionary(
-        uniqueKeysWithValues: await node.progress(in: context.zone.group).map { ($0.device, $0) })
+        uniqueKeysWithValues: await node.diagnostics.progress(in: context.zone.group).map {
+          ($0.device, $0)
+        })
       let personal = try await PrivateText.Devices(of: node)
       try await node.close()
       let shown = all ? membership.allDevices : membership.devices

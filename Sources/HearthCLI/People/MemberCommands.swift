@@ -202,7 +202,7 @@ struct MemberCommand: AsyncParsableCommand {
       let kept = zones.filter { $0.kind == .data }.flatMap(\.heads).reduce(0) { $0 + $1.sequence }
       let report = try await context.node.sync()
       let chores = try await ChoreNames.left(by: subject.id, in: context)
-      let quarantined = try await context.node.quarantined(in: group)
+      let quarantined = try await context.node.quarantine.list(in: group)
         .filter { names.membership.device($0.author.device)?.person == subject.id }
         .reduce(0) { $0 + $1.changes.count }
       try await context.node.close()

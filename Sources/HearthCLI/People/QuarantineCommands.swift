@@ -51,7 +51,7 @@ struct QuarantineCommand: AsyncParsableCommand {
   private static func contents(
     of range: QuarantinedChanges, _ context: HouseholdContext
   ) async throws -> (contents: [Item.Content], more: Int) {
-    let changes = try await context.node.changes(of: range)
+    let changes = try await context.node.quarantine.changes(of: range)
     let found = try await context.read { try $0.deeds(of: changes, atMost: toldCount) }
     return (
       found.first.map { Item.Content(verb: $0.verb, title: $0.title) },
@@ -72,7 +72,7 @@ struct QuarantineCommand: AsyncParsableCommand {
     _ context: HouseholdContext
   ) async throws -> (found: [QuarantinedChanges], items: [Item]) {
     let names = try await PeopleNames.of(context)
-    let found = try await context.node.quarantined(in: context.zone.group)
+    let found = try await context.node.quarantine.list(in: context.zone.group)
     let zones = await context.node.allZones()
     var items: [Item] = []
     for (place, range) in found.enumerated() {
@@ -182,7 +182,7 @@ struct QuarantineCommand: AsyncParsableCommand {
         + Style.safe(item.device)
       for line in QuarantineCommand.lines(item) { Output.note(line) }
       try Confirmation.ask("write \(words) again as your own?", isGiven: yes)
-      try await context.node.adopt(found[number - 1], in: context.zone.group)
+      try await context.node.quarantine.adopt(found[number - 1], in: context.zone.group)
       let report = try await Telling.others(context.node)
       if options.json {
         try Output.json(

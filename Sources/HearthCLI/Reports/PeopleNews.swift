@@ -56,8 +56,8 @@ struct PeopleNews: Sendable {
         continue
       }
       news.remarks += try await comers(to: zone, on: node)
-      if try await node.awaitsSnapshot(in: zone.group) {
-        let names = await node.awaitedVoices(in: zone.group)
+      if try await node.diagnostics.awaitsSnapshot(in: zone.group) {
+        let names = await node.diagnostics.awaitedSnapshotAuthors(in: zone.group)
         news.remarks.append("\(Style.safe(zone.name)): \(StandingText.awaited(from: names))")
       }
       let membership = await node.membership(of: zone.group)

@@ -78,14 +78,15 @@ enum StandingText {
           kind: $0.kind.rawValue, by: $0.personName, at: MomentText.iso($0.milliseconds),
           text: EndingText.line($0, household: zone.name))
       }
-      unopenedKeys = await node.unopenedKeys(in: zone.group)
-      awaitsSnapshot = try await node.awaitsSnapshot(in: zone.group)
-      awaitedFrom = awaitsSnapshot ? await node.awaitedVoices(in: zone.group) : nil
-      let refuted = try await node.refutedBase(in: zone.group)
+      unopenedKeys = await node.diagnostics.unopenedKeys(in: zone.group)
+      awaitsSnapshot = try await node.diagnostics.awaitsSnapshot(in: zone.group)
+      awaitedFrom =
+        awaitsSnapshot ? await node.diagnostics.awaitedSnapshotAuthors(in: zone.group) : nil
+      let refuted = try await node.diagnostics.refutedSnapshot(in: zone.group)
       refutedSnapshotBy = refuted?.maker
       refutedBy = refuted?.others
-      differingDevices = try await node.stateDifferences(in: zone.group).map(\.name)
-      let ranges = try await node.quarantined(in: zone.group)
+      differingDevices = try await node.diagnostics.stateDifferences(in: zone.group).map(\.name)
+      let ranges = try await node.quarantine.list(in: zone.group)
       quarantined = ranges.reduce(0) { $0 + $1.changes.count }
       let device = await node.device
       let isOver = ended != nil
@@ -281,7 +282,7 @@ enum StandingText {
   /// Returns the changes that other devices of a household report and no transport delivered.
   static func withheld(of zone: ZoneState, on node: Node) async throws -> [Document.Withheld] {
     guard await node.ending(in: zone.group) == nil else { return [] }
-    return try await node.withheld(in: zone.group).map {
+    return try await node.diagnostics.withheldChanges(in: zone.group).map {
       Document.Withheld(
         device: $0.authorName, person: $0.personName, changes: $0.count, witness: $0.witnessName,
         witnessPerson: $0.witnessPersonName)

@@ -72,7 +72,7 @@ enum StrandedText {
   static func unsynced(on node: Node) async throws -> [String] {
     let stranded = try await items(on: node)
     guard !stranded.isEmpty else { return [] }
-    let statuses = try await node.zoneStatuses()
+    let statuses = try await node.diagnostics.zones()
     return stranded.filter { item in
       statuses.contains { $0.zone.group == item.zone.group && $0.unsynced > 0 }
     }.map {

@@ -36,6 +36,9 @@ package struct ClockFinding: Equatable, Sendable {
     case behind
   }
 
+  /// The difference that is reported: more than five minutes.
+  package static let toleranceMilliseconds = HybridClock.maximumLeadMilliseconds
+
   package let kind: Kind
   package let device: DeviceID
   package let deviceName: String
@@ -53,54 +56,52 @@ package struct AuthorLog: Sendable {
   package let lastMilliseconds: UInt64
 }
 
-extension Node {
+/// Looks at a node's zones, clocks and home folder.
+struct NodeInspection: NodeWork {
+  let core: NodeCore
+
   /// Returns the status of each zone, data zones and control zones alike.
-  package func zoneStatuses() throws -> [ZoneStatus] {
-    try replicas.working {
-      try allZones().sorted {
-        ($0.database.rawValue, $0.group, $0.kind.rawValue, $0.name, $0.id)
-          < ($1.database.rawValue, $1.group, $1.kind.rawValue, $1.name, $1.id)
-      }.map { zone in
-        var unsealed = 0
-        for head in zone.heads where head.author.device == device {
-          unsealed += try store.changes(
-            of: head.author, in: zone.id, after: 0, limit: NodeCore.maximumCountedChanges
-          ).count
-        }
-        var counts: [PendingReason: Int] = [:]
-        var newer: Set<DeviceID> = []
-        for segment in try store.pendingEntries(in: zone.id) {
-          counts[segment.reason, default: 0] += 1
-          if segment.reason == .format, let author = segment.author(in: zone) {
-            newer.insert(author.device)
-          }
-        }
-        let claims = try engine.falseClaims(in: zone.id).map { engine.words(for: $0, in: zone) }
-        let unwritten = try engine.unwrittenClaims(in: zone.group).filter { $0.zone == zone.id }
-          .map { engine.words(for: $0, in: zone) }
-        return ZoneStatus(
-          zone: zone, changes: zone.heads.reduce(0) { $0 + $1.sequence }, unsealed: unsealed,
-          unsynced: Int(clamping: try engine.unsyncedCount(of: zone)),
-          waiting: counts.keys.sorted { $0.rawValue < $1.rawValue }.map { ($0, counts[$0] ?? 0) },
-          newer: newer.sorted(),
-          forks: Set(zone.heads.filter { $0.forkedAt != nil }.map(\.author))
-            .union(zone.forkEnds.keys).sorted(),
-          falseClaims: claims + unwritten)
+  func zones() throws -> [ZoneStatus] {
+    try allZones().sorted {
+      ($0.database.rawValue, $0.group, $0.kind.rawValue, $0.name, $0.id)
+        < ($1.database.rawValue, $1.group, $1.kind.rawValue, $1.name, $1.id)
+    }.map { zone in
+      var unsealed = 0
+      for head in zone.heads where head.author.device == device {
+        unsealed += try store.changes(
+          of: head.author, in: zone.id, after: 0, limit: NodeCore.maximumCountedChanges
+        ).count
       }
+      var counts: [PendingReason: Int] = [:]
+      var newer: Set<DeviceID> = []
+      for segment in try store.pendingEntries(in: zone.id) {
+        counts[segment.reason, default: 0] += 1
+        if segment.reason == .format, let author = segment.author(in: zone) {
+          newer.insert(author.device)
+        }
+      }
+      let claims = try engine.falseClaims(in: zone.id).map { engine.words(for: $0, in: zone) }
+      let unwritten = try engine.unwrittenClaims(in: zone.group).filter { $0.zone == zone.id }
+        .map { engine.words(for: $0, in: zone) }
+      return ZoneStatus(
+        zone: zone, changes: zone.heads.reduce(0) { $0 + $1.sequence }, unsealed: unsealed,
+        unsynced: Int(clamping: try engine.unsyncedCount(of: zone)),
+        waiting: counts.keys.sorted { $0.rawValue < $1.rawValue }.map { ($0, counts[$0] ?? 0) },
+        newer: newer.sorted(),
+        forks: Set(zone.heads.filter { $0.forkedAt != nil }.map(\.author))
+          .union(zone.forkEnds.keys).sorted(),
+        falseClaims: claims + unwritten)
     }
   }
-
-  /// The clock difference that is reported: more than five minutes.
-  package static let clockToleranceMilliseconds = HybridClock.maximumLeadMilliseconds
 
   /// Returns the devices whose clocks are more than five minutes from this one's or from what they
   /// saw.
   ///
   /// A log's times follow the times it has seen by up to five minutes. So a device that wrote more
   /// than that before a time that it had seen has a clock that is behind.
-  package func clockFindings() -> [ClockFinding] {
+  func clocks() -> [ClockFinding] {
     let wall = now()
-    let tolerance = Node.clockToleranceMilliseconds
+    let tolerance = ClockFinding.toleranceMilliseconds
     var found: [DeviceID: ClockFinding] = [:]
     for zone in allZones() {
       let membership = membership(of: zone.group)
@@ -133,7 +134,7 @@ extension Node {
   }
 
   /// Returns the applied part of each author's log in a zone, the latest first.
-  package func authorLogs(of zone: ZoneID) throws -> [AuthorLog] {
+  func authorLogs(of zone: ZoneID) throws -> [AuthorLog] {
     let state = try engine.zone(zone)
     let membership = membership(of: state.group)
     return state.heads.filter { $0.sequence > 0 }
@@ -149,11 +150,8 @@ extension Node {
 
   // MARK: The home folder
 
-  /// The path of this node's home folder.
-  package var home: String { folder.root.path }
-
   /// Returns the permissions of the home folder and key file that are wider than necessary.
-  package func permissionFaults() -> [(path: String, mode: Int, wanted: Int)] {
+  func permissionFaults() -> [(path: String, mode: Int, wanted: Int)] {
     [(folder.root.path, 0o700), (folder.keyFile, 0o600)].compactMap { path, wanted in
       let attributes = try? FileManager.default.attributesOfItem(atPath: path)
       guard let mode = (attributes?[.posixPermissions] as? NSNumber)?.intValue,
@@ -164,7 +162,7 @@ extension Node {
   }
 
   /// Returns the free bytes of the node's disk; nil if the system does not report them.
-  package func freeBytes() -> UInt64? {
+  func freeBytes() -> UInt64? {
     let attributes = try? FileManager.default.attributesOfFileSystem(forPath: folder.root.path)
     return (attributes?[.systemFreeSize] as? NSNumber)?.uint64Value
   }

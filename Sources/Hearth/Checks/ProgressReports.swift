@@ -29,12 +29,15 @@ package struct WithheldChanges: Equatable, Sendable {
   package let witnessPersonName: String
 }
 
-extension Node {
+/// What the devices of a group report to have seen, and what this device reports.
+struct ProgressReports: NodeWork {
+  let core: NodeCore
+
   /// Returns the progress of every active device of a group, in order of device.
   ///
   /// A device reports its progress with every change, and by heartbeats. The result is a lower
   /// bound: the device may have read more since.
-  package func progress(in group: GroupID) -> [DeviceProgress] {
+  func progress(in group: GroupID) -> [DeviceProgress] {
     let membership = membership(of: group)
     let zones = engine.zones.filter { $0.group == group }
     return membership.devices.map { device in
@@ -64,7 +67,7 @@ extension Node {
   /// very changes. A pending segment is here and does not count as missing. What others report of
   /// this device's live incarnation is nothing that a transport could deliver: see
   /// `Engine.unwrittenClaims(in:)`.
-  package func withheld(in group: GroupID) throws -> [WithheldChanges] {
+  func withheld(in group: GroupID) throws -> [WithheldChanges] {
     let membership = membership(of: group)
     let zones = engine.zones.filter { $0.group == group }
     let waiting = try zones.map { zone in
@@ -80,7 +83,7 @@ extension Node {
       }
       for (zone, segments) in waiting {
         for entry in claims[zone.id]?.entries ?? [] where entry.author != engine.author {
-          let count = Node.missing(
+          let count = ProgressReports.missing(
             of: entry.author, after: zone.frontier[entry.author], to: entry.sequence, segments)
           guard count > found[entry.author]?.count ?? 0 else { continue }
           found[entry.author] = WithheldChanges(
@@ -142,16 +145,16 @@ extension Node {
   }
 
   /// How often a device that only reads reports its progress: once a day.
-  package static let heartbeatMilliseconds: UInt64 = 24 * 60 * 60 * 1_000
+  static let heartbeatMilliseconds: UInt64 = 24 * 60 * 60 * 1_000
 
   /// Sends a heartbeat to each group if this device has new data and has not written for a day.
-  func tellProgress() throws {
+  func sendHeartbeats() throws {
     let moment = now()
     for group in engine.exchangedGroups where engine.membership(of: group).isActive(device) {
       let zones = engine.zones.filter { $0.group == group }
       let last = zones.flatMap(\.heads).filter { $0.author.device == device }
         .map(\.time.milliseconds).max()
-      guard let last, last + Node.heartbeatMilliseconds <= moment else { continue }
+      guard let last, last + ProgressReports.heartbeatMilliseconds <= moment else { continue }
       let claims = claims(of: device, in: group)
       let hasNews = zones.contains { zone in
         zone.kind == .data && !(claims[zone.id] ?? Frontier()).covers(zone.frontier)
@@ -165,7 +168,7 @@ extension Node {
   ///
   /// They cover each zone in order of id: the zone, then each author's log with its last change and
   /// the chain hash after it. In six groups of five.
-  package func fingerprint(of group: GroupID) -> String {
+  func fingerprint(of group: GroupID) -> String {
     var writer = ByteWriter(capacity: 1_024)
     writer.identifier(group)
     for zone in engine.zones.filter({ $0.group == group }).sorted(by: { $0.id < $1.id }) {
@@ -182,22 +185,10 @@ extension Node {
     return FrontierFingerprint(canonicalBytes: writer.bytes).description
   }
 
-  /// Returns the sixty digits of this person's keys and another's, in twelve groups of five.
-  package func safetyNumber(with other: PersonID, in group: GroupID) throws -> String {
-    let membership = membership(of: group)
-    func side(_ person: PersonID) throws -> SafetyNumber.Person {
-      let keys = try membership.devices.filter { $0.person == person }.map {
-        try DevicePublicKeys(validating: $0.card.signKey, box: $0.card.boxKey)
-      }
-      return try SafetyNumber.Person(id: person.bytes, devices: keys)
-    }
-    return SafetyNumber(try side(person), try side(other)).description
-  }
-
   /// Returns the number of delivered keys that this device cannot open, in all zones of a group.
   ///
   /// They are the keys for which it has complained and nobody has delivered them again.
-  package func unopenedKeys(in group: GroupID) -> Int {
+  func unopenedKeys(in group: GroupID) -> Int {
     var lacking: Set<[UInt8]> = []
     for entry in membership(of: group).audit() where entry.void == nil {
       switch entry.operation {
@@ -209,23 +200,5 @@ extension Node {
       }
     }
     return lacking.count
-  }
-
-  /// Returns the quarantined changes of a group, whose devices were removed.
-  package func quarantined(in group: GroupID) throws -> [QuarantinedChanges] {
-    try store.read { try engine.quarantined(in: group) }
-  }
-
-  /// Returns the quarantined changes of a removed device, as far as this device can open them.
-  package func changes(of quarantined: QuarantinedChanges) throws -> [Change] {
-    try store.read { try engine.changes(of: quarantined) }
-  }
-
-  /// Writes the quarantined changes of a removed device again as own changes.
-  package func adopt(_ changes: QuarantinedChanges, in group: GroupID) throws {
-    try replicas.working {
-      try engine.adopt(changes, in: group, nowMilliseconds: now())
-      announce()
-    }
   }
 }

@@ -36,16 +36,18 @@ package struct Verification: Sendable {
   package var isSound: Bool { fileFaults.isEmpty && zones.allSatisfy(\.faults.isEmpty) }
 }
 
-extension Node {
+/// Checks all data of a node against its signatures, hash chains and rules, and rebuilds what
+/// follows from sound data.
+struct Verifier: NodeWork {
+  let core: NodeCore
+
   /// Checks all data of this node against its signatures, hash chains and rules.
   ///
   /// It opens every stored segment again, follows each author's chain to its head, compares the
   /// records with the log's result and the projections with a rebuild, and has SQLite check its
   /// file. It changes nothing; linear in the size of the data.
-  package func verify() throws -> Verification {
-    try replicas.working {
-      Verification(zones: try verifyZones(), fileFaults: try fileFaults())
-    }
+  func verify() throws -> Verification {
+    Verification(zones: try verifyZones(), fileFaults: try fileFaults())
   }
 
   /// Rebuilds damaged data that follows from intact data: indexes, records, derived tables.
@@ -54,17 +56,15 @@ extension Node {
   /// a damaged control log, because that log decides what counts in the others.
   ///
   /// - Returns: the result of a verification afterwards.
-  package func repair() throws -> Verification {
-    try replicas.working {
-      if try !fileFaults().isEmpty { try mendFile() }
-      let found = try verifyZones()
-      var seen: Set<GroupID> = []
-      for group in found.filter({ !$0.faults.isEmpty }).map(\.zone.group)
-      where seen.insert(group).inserted {
-        try repair(found.filter { $0.zone.group == group })
-      }
-      return try verify()
+  func repair() throws -> Verification {
+    if try !fileFaults().isEmpty { try repairFile() }
+    let found = try verifyZones()
+    var seen: Set<GroupID> = []
+    for group in found.filter({ !$0.faults.isEmpty }).map(\.zone.group)
+    where seen.insert(group).inserted {
+      try repair(found.filter { $0.zone.group == group })
     }
+    return try verify()
   }
 
   /// Rebuilds the zones of one group that have a sound log: all of them or none.
@@ -83,17 +83,17 @@ extension Node {
         }
         for zone in zones { try store.rebuildProjections(of: zone.zone.id) }
         guard try control.allSatisfy({ try verify($0.zone, comparing: true).faults.isEmpty })
-        else { throw Unmended() }
+        else { throw Unrepaired() }
       }
     } catch {
       engine = before
       // The verification reports the damage of this group.
-      guard error is Unmended || Node.isDamage(error) else { throw error }
+      guard error is Unrepaired || Verifier.isDamage(error) else { throw error }
     }
   }
 
   /// Ends a repair that did not help.
-  private struct Unmended: Error {}
+  private struct Unrepaired: Error {}
 
   private func fileFaults() throws -> [String] {
     var faults = try store.integrity().filter { $0 != "ok" }
@@ -103,7 +103,7 @@ extension Node {
     return faults
   }
 
-  private func mendFile() throws {
+  private func repairFile() throws {
     do {
       try store.rebuildIndexes()
     } catch let error as StoreError where [.corrupt, .failed].contains(error.code) {
@@ -142,7 +142,7 @@ extension Node {
       found.faults = words(for: audit, of: zone)
       found.isLogSound = audit.findings.isEmpty
       found.pending = try store.pendingEntries(in: zone.id).count
-      found.digest = try digest(of: zone.id)
+      found.digest = try store.read { try engine.digest(of: zone.id) }
       if found.isLogSound, comparing,
         let fault = try engine.auditRecords(of: zone.id, nowMilliseconds: now())
       {
@@ -151,7 +151,7 @@ extension Node {
       for table in try store.staleProjections(of: zone.id) {
         found.faults.append("the table \(table) does not match the records")
       }
-    } catch  where Node.isDamage(error) {
+    } catch  where Verifier.isDamage(error) {
       found.faults.append("not everything can be read: \(error)")
     }
     return found
@@ -178,7 +178,4 @@ extension Node {
       return "\(range) of \(name) (\(finding.author)): \(finding.text)"
     }
   }
-
-  /// The version of the cryptographic library.
-  package static var sodiumVersion: String { Sodium.version }
 }

@@ -3,19 +3,23 @@ import HearthMembership
 import HearthStore
 import HearthSync
 
-// A device whose files were copied works in two places. The copy knows, because it began a new
-// incarnation. The original and everybody else are notified here, once.
-extension Node {
+/// The notices about devices whose files were copied, and which work in two places.
+///
+/// The copy knows, because it began a new incarnation. The original and everybody else are notified
+/// here, once.
+struct IncarnationNotices: NodeWork {
+  let core: NodeCore
+
   /// Adds notices about new incarnations of devices, and about devices that run beside one.
   ///
   /// - Parameter isNewcomer: whether this device was not in the group before; earlier events are
   ///   then no news.
-  func noticeLives(of group: GroupID, isNewcomer: Bool) throws {
+  func notice(of group: GroupID, isNewcomer: Bool) throws {
     let membership = membership(of: group)
     guard membership.isActive(device) else { return }
     let zone = engine.zones.first { $0.group == group && $0.kind == .data }?.id
     let moment = now()
-    func tell(_ text: String, of device: DeviceID, fact: String) throws {
+    func add(_ text: String, of device: DeviceID, fact: String) throws {
       try store.transaction {
         try store.setFact(fact, Engine<ReplicaStore>.bytes(of: moment))
         guard !isNewcomer else { return }
@@ -25,16 +29,16 @@ extension Node {
     }
     for beginning in membership.lifeBeginnings() {
       let author = beginning.author
-      let lifeFact = Engine<ReplicaStore>.lifeFact(author)
+      let incarnationFact = Engine<ReplicaStore>.lifeFact(author)
       let copyFact = Engine<ReplicaStore>.copyFact(author.device)
       guard membership.isActive(author.device) else { continue }
-      if try store.fact(lifeFact) == nil {
-        try tell(text(of: beginning, in: membership), of: author.device, fact: lifeFact)
+      if try store.fact(incarnationFact) == nil {
+        try add(text(of: beginning, in: membership), of: author.device, fact: incarnationFact)
       }
       if author.device != device, try store.fact(copyFact) == nil,
         engine.isCopied(at: beginning, in: group)
       {
-        try tell(
+        try add(
           copyText(of: author.device, in: membership), of: author.device, fact: copyFact)
       }
     }
@@ -45,7 +49,7 @@ extension Node {
   ///
   /// The notice about it appears once. This result lasts while the device is a member and keeps its
   /// incarnation.
-  package func copyFinding() throws -> (fault: String, remedy: String)? {
+  func copyFinding() throws -> (fault: String, remedy: String)? {
     let isCopied = households().contains { group in
       let membership = membership(of: group)
       return membership.isActive(device)
@@ -54,7 +58,10 @@ extension Node {
         }
     }
     return isCopied
-      ? (Node.copied, "if that was not you, or both are in use, \(Node.renewal)") : nil
+      ? (
+        IncarnationNotices.copied,
+        "if that was not you, or both are in use, \(IncarnationNotices.renewal)"
+      ) : nil
   }
 
   private static let copied =
@@ -68,9 +75,9 @@ extension Node {
       return "\(fullName(of: beginning.author.device, in: membership)) started a new incarnation "
         + "(\(LifeBeginning.cause(of: beginning.reason)))"
     }
-    let remedy = Node.renewal
+    let remedy = IncarnationNotices.renewal
     return beginning.previous == engine.incarnation
-      ? "\(Node.copied); if that was not you, or both are in use, \(remedy)"
+      ? "\(IncarnationNotices.copied); if that was not you, or both are in use, \(remedy)"
       : "this device had an incarnation that is unknown here: if you restored older files of this "
         + "device, all is well; if not, somebody uses a copy of its files: \(remedy)"
   }
