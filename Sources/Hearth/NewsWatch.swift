@@ -53,7 +53,7 @@ extension Node {
     var accesses = relay.directory.zones.keys.sorted().compactMap { tag in
       relay.directory.zones[tag]
     }.filter(\.mayCreate)
-    for join in try pendingJoins() where join.folder == setting.path {
+    for join in try core.pending.joins() where join.folder == setting.path {
       accesses.append(try core.connections.requestAccess(of: try InviteSecret(text: join.secret)))
     }
     for group in engine.exchangedGroups where relay.carried.contains(group) {

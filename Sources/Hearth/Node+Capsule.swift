@@ -86,7 +86,7 @@ extension Node {
     let words = KeptWords(root, of: person)
     try store.setFact(
       Node.recoveryFact, try words.encoded(for: engine.identity.publicKeys.boxKey))
-    let attested = (signsPrivate ? ownPrivateGroup() : nil).map {
+    let attested = (signsPrivate ? core.privateDatabase.ownGroup() : nil).map {
       $0.bytes + root.sign(domain: RecoveryListing.privateDomain, $0.bytes + person.bytes)
     }
     try store.setFact(Node.attestationFact, attested)
@@ -148,7 +148,7 @@ extension Node {
 
   /// The private database's zone, where this device shares it with others of its person.
   private func sharedPrivateZone() throws -> ZoneState? {
-    guard let group = ownPrivateGroup(), try !awaitsPrivate(),
+    guard let group = core.privateDatabase.ownGroup(), try !core.pending.awaitsPrivateDatabase(),
       membership(of: group).devices.count > 1
     else { return nil }
     return engine.zones.first { $0.group == group && $0.kind == .data }

@@ -247,8 +247,8 @@ extension Node {
     let groups = listing.groups.filter { $0.database == .personal }
     let signed = groups.first { Node.isAttested($0, of: reader.person, by: reader.root) }
     guard let group = signed ?? groups.first else { return false }
-    joiningGroup = group.id
-    defer { joiningGroup = nil }
+    core.joiningGroup = group.id
+    defer { core.joiningGroup = nil }
     try await refusing(group) {
       guard signed != nil else {
         throw HearthError(
@@ -263,7 +263,7 @@ extension Node {
       for stranger in strangers where engine.membership(of: group.id).isActive(stranger) {
         try engine.revoke(stranger, from: group.id, nowMilliseconds: now())
       }
-      try adoptPrivate(group.id)
+      try core.privateDatabase.adopt(group.id)
     }
     return true
   }
@@ -349,7 +349,7 @@ extension Node {
           throw TransportAddress.unreadable(path, because: error)
         }
       }
-      unusable = unusable ?? Node.unusableFiles(in: report)
+      unusable = unusable ?? UnusableFiles.words(in: report)
     }
     return unusable
   }

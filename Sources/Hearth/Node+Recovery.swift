@@ -32,8 +32,9 @@ extension Node {
   func ownGroups() throws -> [(id: GroupID, keys: ControlOperation.RecoveryKeys?)] {
     let own = households().filter { membership(of: $0).isActive(device) }
     guard !own.isEmpty else { return [] }
-    let isInPlace = try !awaitsPrivate()
-    return (own + (isInPlace ? [ownPrivateGroup()].compactMap { $0 } : [])).map { group in
+    let isInPlace = try !core.pending.awaitsPrivateDatabase()
+    return (own + (isInPlace ? [core.privateDatabase.ownGroup()].compactMap { $0 } : [])).map {
+      group in
       (group, membership(of: group).recoveryKeys(of: person))
     }
   }
@@ -53,7 +54,7 @@ extension Node {
   /// - Throws: `exists` if there are words; `notFound` while there is no household.
   package func setWords(_ words: PersonWords) async throws -> SyncReport {
     try await alone {
-      try foundPrivate()
+      try core.privateDatabase.found()
       let groups = try ownGroups()
       guard !groups.isEmpty else {
         throw HearthError(
@@ -128,26 +129,5 @@ extension Node {
       }
       return report
     }
-  }
-
-  // MARK: Warning
-
-  /// Returns why the other devices of a group reject this one although it joined; nil if they do
-  /// not.
-  package func entryRefusal(to group: GroupID) -> String? { engine.entryRefusal(to: group) }
-
-  /// Returns a warning if the owner could lose the group with one device, or if this device joined
-  /// by an invitation that was closed meanwhile; nil otherwise.
-  package func riskWarning(of group: GroupID) -> String? {
-    if let reason = engine.entryRefusal(to: group) {
-      return "this device joined, but the other devices do not accept it: \(reason); ask for a new "
-        + "invitation"
-    }
-    let membership = membership(of: group)
-    guard ending(in: group) == nil, membership.owner == person, membership.isAtRisk(person) else {
-      return nil
-    }
-    return "this is your only device and you have no recovery words: if it is lost, nobody can "
-      + "manage the household any more; run `hearth words show`"
   }
 }

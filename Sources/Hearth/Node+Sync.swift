@@ -21,17 +21,17 @@ extension Node {
         core.lastReport = report
         if report.received > 0 { announce() }
       }
-      let people = activeMemberships()
-      try await settleJoins()
-      try await settlePrivate()
-      try foundPrivate()
+      let people = PeopleNotices(core: core).activeMemberships()
+      try await JoinRequests(core: core).settle()
+      try await PrivateEnrolment(core: core).settle()
+      try core.privateDatabase.found()
       try ProgressReports(core: core).sendHeartbeats()
       try keepRecovery()
       let round = try await exchangeWithAll(try core.transports.list(), check, &report)
       // Whoever has just added a device may lose this one before the next round.
       var isMore = try handPlace()
       if round.isComplete,
-        try await closeSettledInvitations(
+        try await JoinApproval(core: core).closeSettledInvitations(
           over: core.transports.list().filter { report.hasAnswered($0.path) }, except: round.unread)
       {
         isMore = true
@@ -40,12 +40,12 @@ extension Node {
       try core.transportFailures.keep(of: report)
       // A transport that has failed is not waited for again; it is given these at the next sync.
       let answering = try core.transports.list().filter { report.hasAnswered($0.path) }
-      try await sayFarewell(over: answering)
-      try await publishAnswers(over: answering)
-      try await publishFarewells(over: answering)
-      try cutOffLost()
+      try await LeaveNotices(core: core).publish(over: answering)
+      try await JoinAnswers(core: core).publish(over: answering)
+      try await JoinAnswers(core: core).publishRemovalNotices(over: answering)
+      try core.privateDatabase.revokeLost { try wordsState() == .set }
       try engine.noticeRecoveries(nowMilliseconds: now())
-      try noticePeople(since: people)
+      try PeopleNotices(core: core).notice(since: people)
       return report
     }
   }
@@ -145,7 +145,8 @@ extension Node {
           try core.transportRollbacks.notice(report)
           if report.failure == nil {
             try await giveCapsule(to: transport, checking: check, &report)
-            try await giveInvitations(to: transport, at: setting, checking: check, &report)
+            try await InvitationBundles(core: core).give(
+              to: transport, at: setting, checking: check, &report)
             for problem in try await core.connections.renewAccess(over: transport) {
               report.note(problem, isFirst: true)
             }

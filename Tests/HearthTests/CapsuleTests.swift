@@ -12,7 +12,7 @@ import Testing
 extension Node {
   /// What a stolen device writes to mislead another one of its person.
   fileprivate func hand(_ value: [UInt8], to device: DeviceID) throws {
-    let zone = try #require(privateZone)
+    let zone = try #require(core.privateDatabase.zone)
     let key = RecordKey(type: Node.handedType, id: device)
     _ = try engine.write(
       [HearthCRDT.Operation(key, .assign(Node.handedField, .bytes(value)))], to: zone.id,
@@ -54,7 +54,7 @@ struct CapsuleTests {
     let (laptop, phone, words) = try await devices(family)
     _ = try await phone.sync()
     let group = try #require(await phone.dataZones().first { $0.database == .shared }?.group)
-    try await phone.revoke(laptop.device, from: group)
+    try await phone.people.revoke(laptop.device, from: group)
     _ = try await phone.sync()
     #expect(try await states(phone) == [.whole])
     try FileManager.default.removeItem(atPath: place(of: words, family))

@@ -102,11 +102,11 @@ struct ChallengeNodeTests {
     try await Self.live(phone, "letter", back: 1, .completed)
     try await Self.undoLast(phone)
     try await Self.live(phone, "song", .completed)
-    let link = try await laptop.invite(
+    let link = try await laptop.invitations.create(
       to: zone,
       InvitationTerms(
         role: .owner, isToOneself: true, maximumUses: 1, expiresInMilliseconds: 3_600_000))
-    try await phone.join(link, folderOverride: nil)
+    try await phone.invitations.join(link)
     try await Family.settle([laptop, phone])
     for node in [laptop, phone] {
       let history = try await node.history()
@@ -146,11 +146,11 @@ struct ChallengeNodeTests {
         return (builder.operations, ())
       }
     }
-    let link = try await laptop.invite(
+    let link = try await laptop.invitations.create(
       to: zone,
       InvitationTerms(
         role: .owner, isToOneself: true, maximumUses: 1, expiresInMilliseconds: 3_600_000))
-    try await phone.join(link, folderOverride: nil)
+    try await phone.invitations.join(link)
     try await Family.settle([laptop, phone])
     // Each record is in one transaction, so that its fields stay together.
     for day in days { #expect(try await laptop.shown(day) == "of-\(day.iso) pending") }

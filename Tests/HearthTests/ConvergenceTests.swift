@@ -34,9 +34,9 @@ struct ConvergenceTests {
     let late = try await Node.create(
       at: family.home("Late"), person: "Late", device: "l", passphrase: nil,
       schema: Family.schema)
-    let link = try await nodes[0].invite(
+    let link = try await nodes[0].invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-    _ = try await late.join(link, folderOverride: nil, bootstrapping: [zone: snapshot])
+    _ = try await late.invitations.join(link, bootstrapping: [zone: snapshot])
     try await Family.settle(nodes + [late])
     #expect(try await Family.digests(nodes + [late], zone).count == 1, "joined, seed \(seed)")
   }

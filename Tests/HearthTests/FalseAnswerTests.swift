@@ -14,13 +14,13 @@ struct FalseAnswerTests {
   private func waiting(
     _ guest: Node, for nodes: [Node], _ zone: ZoneID, _ group: GroupID
   ) async throws -> WaitingJoin {
-    let link = try await nodes[0].invite(
+    let link = try await nodes[0].invitations.create(
       to: zone,
       InvitationTerms(
         role: .member, needsApproval: true, maximumUses: 1, expiresInMilliseconds: 3_600_000))
-    _ = try await guest.enter(by: link, folderOverride: nil)
+    _ = try await guest.invitations.follow(link)
     for node in nodes { _ = try await node.sync() }
-    return try #require(try await nodes[0].waitingJoins(of: group).first)
+    return try #require(try await nodes[0].admissions.waiting(of: group).first)
   }
 
   /// A false answer in the place where the true one will lie, then the true one.
@@ -32,19 +32,19 @@ struct FalseAnswerTests {
     _ = try await guest.sync()
     #expect(Set(await guest.allZones().map(\.id)) == owned)
     #expect(await guest.membership(of: group).people.isEmpty)
-    let told = try #require(try await guest.pendingJoins().first?.unproven)
+    let told = try #require(try await guest.admissions.requested().first?.unproven)
     let liar = await nodes[1].device.hex.prefix(8)
     #expect(told.contains("answered") && told.contains(liar))
     // Once more over the true answer: the approver's device puts its own back.
-    _ = try await nodes[0].approve(waiting, named: "Home")
+    _ = try await nodes[0].admissions.approve(waiting, named: "Home")
     try await nodes[1].putFalseAnswer(to: waiting.request)
     _ = try await guest.sync()
-    #expect(try await guest.pendingJoins().count == 1)
+    #expect(try await guest.admissions.requested().count == 1)
     #expect(Set(await guest.allZones().map(\.id)) == owned)
     _ = try await nodes[0].sync()
     _ = try await guest.sync()
     #expect(await guest.lastAdmissions == [zone])
-    #expect(try await guest.pendingJoins().isEmpty)
+    #expect(try await guest.admissions.requested().isEmpty)
     try await Family.settle(nodes + [guest])
     #expect(try await Family.digests(nodes + [guest], zone).count == 1)
   }
@@ -56,9 +56,9 @@ struct FalseAnswerTests {
     let ben = try await node("Ben", in: family)
     let zone = try await anna.createHousehold(named: "Home")
     _ = try await anna.transports.add(folder: family.folder)
-    let link = try await anna.invite(
+    let link = try await anna.invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-    try await ben.join(link, folderOverride: nil)
+    try await ben.invitations.join(link)
     try await Family.settle([anna, ben])
     try await check([anna, ben], zone, try await node("Guest", in: family))
   }

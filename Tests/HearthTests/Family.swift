@@ -69,9 +69,9 @@ final class Family {
     let zone = try await nodes[0].createHousehold(named: "Home")
     _ = try await nodes[0].transports.add(folder: folder)
     for node in nodes.dropFirst() {
-      let link = try await nodes[0].invite(
+      let link = try await nodes[0].invitations.create(
         to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-      _ = try await node.join(try InvitationLink(text: link.text), folderOverride: nil)
+      _ = try await node.invitations.join(try InvitationLink(text: link.text))
     }
     try await Family.settle(nodes)
     return (nodes, zone)

@@ -63,22 +63,22 @@ struct FolderHouseholdTests {
   func invitations() async throws {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna"])
-    let link = try await nodes[0].invite(
+    let link = try await nodes[0].invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
     let ben = try await Node.create(
       at: family.home("Ben"), person: "Ben", device: "b", passphrase: nil, schema: Family.schema)
-    _ = try await ben.join(link, folderOverride: nil)
+    _ = try await ben.invitations.join(link)
     let carla = try await Node.create(
       at: family.home("Carla"), person: "Carla", device: "c", passphrase: nil,
       schema: Family.schema)
     await #expect(throws: SyncError(.used, "")) {
-      _ = try await carla.join(link, folderOverride: nil)
+      _ = try await carla.invitations.join(link)
     }
     let late = try await Node.create(
       at: family.home("Late"), person: "Late", device: "l", passphrase: nil,
       schema: Family.schema, now: { Node.wallClock() + 7_200_000 })
     await #expect(throws: SyncError(.expired, "")) {
-      _ = try await late.join(link, folderOverride: nil)
+      _ = try await late.invitations.join(link)
     }
     #expect(throws: HearthError(.invalid, "")) { _ = try InvitationLink(text: "hearth://jo") }
     #expect(throws: HearthError(.invalid, "")) {

@@ -125,9 +125,9 @@ struct ForkTests {
       let node = try await Node.create(
         at: family.home(name), person: name, device: "phone", passphrase: nil,
         schema: Family.schema)
-      let link = try await inviter.invite(
+      let link = try await inviter.invitations.create(
         to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-      _ = try await node.join(try InvitationLink(text: link.text), folderOverride: nil)
+      _ = try await node.invitations.join(try InvitationLink(text: link.text))
       try await node.note(
         id(name == "Dan" ? 60 : 61), [.assign(Note.title, .text(name))], in: zone)
       for other in [node, inviter, node] { _ = try await other.sync() }

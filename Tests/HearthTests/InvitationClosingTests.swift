@@ -48,7 +48,7 @@ struct InvitationClosingTests {
     }
 
     func link(needsApproval: Bool = false, uses: Int = 1) async throws -> InvitationLink {
-      try await anna.invite(
+      try await anna.invitations.create(
         to: zone,
         InvitationTerms(
           role: .member, needsApproval: needsApproval, maximumUses: uses,
@@ -58,9 +58,9 @@ struct InvitationClosingTests {
     /// Somebody who was let in by a link and has written something.
     func letIn(_ name: String, by link: InvitationLink) async throws -> Node {
       let guest = try await node(name)
-      _ = try await guest.enter(by: link, folderOverride: nil)
-      let waiting = try #require(try await anna.waitingJoins(of: group).first)
-      _ = try await anna.approve(waiting, named: "Home")
+      _ = try await guest.invitations.follow(link)
+      let waiting = try #require(try await anna.admissions.waiting(of: group).first)
+      _ = try await anna.admissions.approve(waiting, named: "Home")
       _ = try await anna.sync()
       #expect(await !isClosed(link), "\(name) has not come yet")
       _ = try await guest.sync()
@@ -93,7 +93,7 @@ struct InvitationClosingTests {
     let home = try await Home()
     let link = try await home.link(needsApproval: true)
     if isAskedAgain {
-      _ = try await home.node("Carla").enter(by: link, folderOverride: nil)
+      _ = try await home.node("Carla").invitations.follow(link)
     }
     _ = try await home.letIn("Ben", by: link)
     _ = try await home.anna.sync()
@@ -110,12 +110,12 @@ struct InvitationClosingTests {
     let home = try await Home()
     let link = try await home.link(needsApproval: true, uses: 3)
     if isAskedAgain {
-      _ = try await home.node("Carla").enter(by: link, folderOverride: nil)
+      _ = try await home.node("Carla").invitations.follow(link)
     }
     let ben = try await home.letIn("Ben", by: link)
     _ = try await home.anna.sync()
     #expect(await !home.isClosed(link))
-    try await home.anna.remove(await ben.person, from: home.group)
+    try await home.anna.people.remove(await ben.person, from: home.group)
     _ = try await home.anna.sync()
     let ends: [AuditEntry.InvitationEnd?] = isAskedAgain ? [] : [.userRemoved]
     #expect(await home.ends(link) == ends)
@@ -135,10 +135,10 @@ struct InvitationClosingTests {
   /// Another admin of the household.
   private func admin(_ home: Home) async throws -> Node {
     let admin = try await home.node("Max")
-    let link = try await home.anna.invite(
+    let link = try await home.anna.invitations.create(
       to: home.zone, role: .admin, maximumUses: 1,
       expiresInMilliseconds: InvitationClosingTests.hour)
-    try await admin.join(link, folderOverride: nil)
+    try await admin.invitations.join(link)
     try await Family.settle([home.anna, admin])
     #expect(try !bundles(home).contains(bundle(link)), "it was used up")
     return admin
@@ -150,14 +150,14 @@ struct InvitationClosingTests {
     let max = try await admin(home)
     _ = try await home.anna.setWords(try PersonWords.drawn())
     _ = try await max.sync()
-    let lost = try await max.invite(
+    let lost = try await max.invitations.create(
       to: home.zone, role: .member, maximumUses: 2,
       expiresInMilliseconds: InvitationClosingTests.hour)
-    let open = try await home.anna.invite(
+    let open = try await home.anna.invitations.create(
       to: home.zone, role: .member, maximumUses: 2,
       expiresInMilliseconds: 2 * InvitationClosingTests.hour)
     let asked = try await home.link(needsApproval: true, uses: 3)
-    _ = try await home.node("Carla").enter(by: asked, folderOverride: nil)
+    _ = try await home.node("Carla").invitations.follow(asked)
     let before = try bundles(home)
     #expect(before.count == 5, "recovery words, three links, a request")
     #expect(try before.contains(bundle(open)))
@@ -175,7 +175,7 @@ struct InvitationClosingTests {
     #expect(try bundles(home).contains(bundle(link)))
     _ = try await max.sync()
     let id = try #require(Identifier(bytes: link.secret.publicKeys.inviteID))
-    try await max.closeInvitation(id, of: home.group)
+    try await max.invitations.close(id, of: home.group)
     _ = try await max.sync()
     #expect(try !bundles(home).contains(bundle(link)))
   }
@@ -186,19 +186,19 @@ struct InvitationClosingTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Max"], over: shelf, role: .admin)
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
-    let link = try await nodes[0].invite(
+    let link = try await nodes[0].invitations.create(
       to: zone, role: .member, maximumUses: 2,
       expiresInMilliseconds: InvitationClosingTests.hour)
     _ = try await nodes[1].sync()
     let id = try #require(Identifier(bytes: link.secret.publicKeys.inviteID))
-    try await nodes[1].closeInvitation(id, of: group)
+    try await nodes[1].invitations.close(id, of: group)
     _ = try await nodes[1].sync()
     let guest = try await Node.create(
       at: family.home("Guest"), person: "Guest", device: "phone", passphrase: nil,
       schema: Family.schema)
     // A bundle that is still there would tell that the link was closed.
     await #expect(throws: HearthError(.notFound, "")) {
-      _ = try await guest.join(link, folderOverride: nil)
+      _ = try await guest.invitations.join(link)
     }
   }
 }

@@ -18,7 +18,7 @@ struct LeftWorkTests {
     let (nodes, zone) = try await family.grow(["Anna", "Ben", "Cleo"])
     let group = try await group(of: nodes[0], zone)
     try await nodes[1].note(Note.id(1), [.assign(Note.title, .text("unsynced"))], in: zone)
-    try await nodes[0].remove(await nodes[1].person, from: group)
+    try await nodes[0].people.remove(await nodes[1].person, from: group)
     _ = try await nodes[0].sync()
     // Ben's node takes first, so it knows of the removal before it gives anything.
     let report = try await nodes[1].sync()
@@ -49,7 +49,7 @@ struct LeftWorkTests {
     let group = try await group(of: nodes[0], zone)
     try await nodes[0].note(Note.id(2), [.assign(Note.title, .text("Anna's"))], in: zone)
     try await Family.settle(nodes)
-    try await nodes[0].remove(await nodes[1].person, from: group)
+    try await nodes[0].people.remove(await nodes[1].person, from: group)
     _ = try await nodes[0].sync()
     _ = try await nodes[1].sync()
     let files = try FileManager.default.subpathsOfDirectory(atPath: family.folder)

@@ -112,10 +112,10 @@ struct LifeTests {
     let zone = try await nodes[0].createHousehold(named: "Home")
     _ = try await nodes[0].transports.add(folder: family.folder)
     for node in nodes.dropFirst() {
-      let link = try await nodes[0].invite(
+      let link = try await nodes[0].invitations.create(
         to: zone, role: .member, maximumUses: 1,
         expiresInMilliseconds: 100 * 365 * 86_400_000)
-      _ = try await node.join(link, folderOverride: nil)
+      _ = try await node.invitations.join(link)
     }
     try await Family.settle(nodes)
     try await nodes[2].note(Note.id(1), [.assign(Note.title, .text("from the future"))], in: zone)

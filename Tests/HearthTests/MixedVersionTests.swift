@@ -26,9 +26,9 @@ struct MixedVersionTests {
     let new = try await Node.create(
       at: family.home("New"), person: "New", device: "n", passphrase: nil,
       schema: MixedVersionTests.newer)
-    let link = try await nodes[0].invite(
+    let link = try await nodes[0].invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-    _ = try await new.join(link, folderOverride: nil)
+    _ = try await new.invitations.join(link)
     let id = Identifier(high: 0x1234_5678_9abc_def0, low: 1)
     try await new.note(
       id, [.assign(Note.title, .text("t")), .assign(MixedVersionTests.mood, .text("glad"))],

@@ -106,9 +106,9 @@ struct NodeStatusTests {
     let future = try await Node.create(
       at: family.home("Future"), person: "Fay", device: "tablet", passphrase: nil,
       schema: Family.schema, now: { Node.wallClock() + 3_600_000 })
-    let link = try await nodes[0].invite(
+    let link = try await nodes[0].invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 86_400_000)
-    _ = try await future.join(link, folderOverride: nil)
+    _ = try await future.invitations.join(link)
     for _ in 0..<2 {
       try await future.note(note, [.count(Note.votes, 1)], in: zone)
       try await Family.settle([nodes[0], future])

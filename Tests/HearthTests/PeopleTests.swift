@@ -35,9 +35,9 @@ struct PeopleTests {
     let zone = try await nodes[0].createHousehold(named: "Home")
     _ = try await nodes[0].transports.add(folder: family.folder)
     for node in nodes.dropFirst() {
-      let link = try await nodes[0].invite(
+      let link = try await nodes[0].invitations.create(
         to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-      try await node.join(link, folderOverride: nil)
+      try await node.invitations.join(link)
     }
     try await Family.settle(nodes)
     let group = try #require(await nodes[0].dataZones().first { $0.id == zone }).group
@@ -47,7 +47,7 @@ struct PeopleTests {
   private func approvedLink(
     _ node: Node, _ zone: ZoneID, uses: Int = 1
   ) async throws -> InvitationLink {
-    try await node.invite(
+    try await node.invitations.create(
       to: zone,
       InvitationTerms(
         role: .member, needsApproval: true, maximumUses: uses, expiresInMilliseconds: 3_600_000))
@@ -55,7 +55,7 @@ struct PeopleTests {
 
   /// Asks by a link, and gives the number that was shown.
   private func ask(_ node: Node, _ link: InvitationLink) async throws -> String {
-    guard case .asked(let pending) = try await node.enter(by: link, folderOverride: nil) else {
+    guard case .asked(let pending) = try await node.invitations.follow(link) else {
       Issue.record("the link let in at once")
       return ""
     }
@@ -83,14 +83,14 @@ struct PeopleTests {
     let number = try await ask(ben, link)
     #expect(try await ask(ben, link) == number)
     try remove(try files(family).subtracting(before), in: family)
-    #expect(try await nodes[0].waitingJoins(of: group).isEmpty)
+    #expect(try await nodes[0].admissions.waiting(of: group).isEmpty)
     let carla = try await node("Carla", in: family)
     _ = try await ask(carla, link)
     _ = try await ben.sync()
-    let waiting = try await nodes[0].waitingJoins(of: group)
+    let waiting = try await nodes[0].admissions.waiting(of: group)
     #expect(waiting.map(\.request.personName) == ["Ben", "Carla"])
     #expect(waiting.first?.number == number && waiting.last?.number != number)
-    #expect(try await ben.pendingJoins().count == 1)
+    #expect(try await ben.admissions.requested().count == 1)
   }
 
   @Test("An answer lies in the folder until the newcomer has it, and one use admits one")
@@ -104,23 +104,23 @@ struct PeopleTests {
     _ = try await ask(carla, link)
     _ = try await ben.sync()
     #expect(await ben.allZones().allSatisfy { $0.database == .personal })
-    let waiting = try await nodes[0].waitingJoins(of: group)
+    let waiting = try await nodes[0].admissions.waiting(of: group)
     let before = try files(family)
-    _ = try await nodes[0].approve(waiting[0], named: "Home")
+    _ = try await nodes[0].admissions.approve(waiting[0], named: "Home")
     let answer = try files(family).subtracting(before).filter { $0.hasSuffix(".cap") }
     #expect(answer.count == 1)
     try remove(answer, in: family)
     _ = try await ben.sync()
-    #expect(try await ben.pendingJoins().count == 1)
+    #expect(try await ben.admissions.requested().count == 1)
     _ = try await nodes[0].sync()
     _ = try await ben.sync()
-    #expect(try await ben.pendingJoins().isEmpty)
+    #expect(try await ben.admissions.requested().isEmpty)
     #expect(await ben.lastAdmissions == [zone])
     #expect(await ben.membership(of: group).role(of: ben.device) == .member)
-    let late = try #require(try await nodes[0].waitingJoins(of: group).first)
+    let late = try #require(try await nodes[0].admissions.waiting(of: group).first)
     #expect(late.usedBy == ["Ben"])
     await #expect(throws: HearthError(.notAllowed, "")) {
-      _ = try await nodes[0].approve(late, named: "Home")
+      _ = try await nodes[0].admissions.approve(late, named: "Home")
     }
   }
 
@@ -132,21 +132,21 @@ struct PeopleTests {
     let cleo = try await node("Cleo", in: family)
     _ = try await ask(cleo, link)
     let ben = try #require(await nodes[0].membership(of: group).people.first { $0.name == "Ben" })
-    try await nodes[0].remove(ben.id, from: group)
+    try await nodes[0].people.remove(ben.id, from: group)
     let invite = try #require(
       await nodes[0].membership(of: group).invites.last { !$0.isClosed })
-    try await nodes[0].closeInvitation(invite.operation.invite, of: group)
+    try await nodes[0].invitations.close(invite.operation.invite, of: group)
     _ = try await cleo.sync()
-    #expect(try await cleo.pendingJoins().first?.closedBy == nil)
+    #expect(try await cleo.admissions.requested().first?.closedBy == nil)
     _ = try await nodes[0].sync()
     _ = try await cleo.sync()
-    #expect(try await cleo.pendingJoins().first?.closedBy == "Anna")
+    #expect(try await cleo.admissions.requested().first?.closedBy == "Anna")
     let dora = try await node("Dora", in: family)
     await #expect(throws: SyncError(.used, "")) {
-      _ = try await dora.enter(by: link, folderOverride: nil)
+      _ = try await dora.invitations.follow(link)
     }
     #expect(try await dora.transports.list().isEmpty)
-    #expect(try await dora.pendingJoins().isEmpty)
+    #expect(try await dora.admissions.requested().isEmpty)
   }
 
   @Test("Whoever is approved again after a removal opens what came meanwhile")
@@ -154,7 +154,7 @@ struct PeopleTests {
     let family = try Family()
     let (nodes, zone, group) = try await household(["Anna", "Ben"], in: family)
     let ben = nodes[1]
-    try await nodes[0].remove(await ben.person, from: group)
+    try await nodes[0].people.remove(await ben.person, from: group)
     try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("without Ben"))], in: zone)
     try await Family.settle(nodes)
     #expect(await ben.ending(in: group)?.kind == .removed)
@@ -162,8 +162,8 @@ struct PeopleTests {
     #expect(try await ben.state(Note.id(1), in: zone) == nil)
     let link = try await approvedLink(nodes[0], zone)
     _ = try await ask(ben, link)
-    let waiting = try #require(try await nodes[0].waitingJoins(of: group).first)
-    _ = try await nodes[0].approve(waiting, named: "Home")
+    let waiting = try #require(try await nodes[0].admissions.waiting(of: group).first)
+    _ = try await nodes[0].admissions.approve(waiting, named: "Home")
     try await Family.settle(nodes)
     #expect(await ben.ending(in: group) == nil)
     #expect(try await ben.state(Note.id(1), in: zone)?.shown(Note.title)?.text == "without Ben")
@@ -174,20 +174,20 @@ struct PeopleTests {
     let family = try Family()
     let (nodes, zone, group) = try await household(["Anna", "Ben"], in: family)
     let ben = nodes[1]
-    try await nodes[0].remove(await ben.person, from: group)
+    try await nodes[0].people.remove(await ben.person, from: group)
     try await Family.settle(nodes)
     // Ben asks, and comes in by another link before anybody answers.
     _ = try await ask(ben, try await approvedLink(nodes[0], zone))
-    let other = try await nodes[0].invite(
+    let other = try await nodes[0].invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-    try await ben.join(other, folderOverride: nil)
+    try await ben.invitations.join(other)
     try await Family.settle(nodes)
     #expect(await ben.ending(in: group) == nil)
     // Anna removes him and lets him in again; her answer is faster than the rest.
     let before = try files(family)
-    try await nodes[0].remove(await ben.person, from: group)
-    let waiting = try #require(try await nodes[0].waitingJoins(of: group).first)
-    _ = try await nodes[0].approve(waiting, named: "Home")
+    try await nodes[0].people.remove(await ben.person, from: group)
+    let waiting = try #require(try await nodes[0].admissions.waiting(of: group).first)
+    _ = try await nodes[0].admissions.approve(waiting, named: "Home")
     _ = try await nodes[0].sync()
     let slow = try files(family).subtracting(before).filter { !$0.hasSuffix(".cap") }
     #expect(!slow.isEmpty)
@@ -198,14 +198,14 @@ struct PeopleTests {
         atPath: family.folder + "/" + path, toPath: kept + "/\(number)")
     }
     _ = try await ben.sync()
-    #expect(try await ben.pendingJoins().count == 1)
+    #expect(try await ben.admissions.requested().count == 1)
     for (number, path) in slow.sorted().enumerated() {
       try FileManager.default.moveItem(
         atPath: kept + "/\(number)", toPath: family.folder + "/" + path)
     }
     try await Family.settle(nodes)
     #expect(await ben.ending(in: group) == nil)
-    #expect(try await ben.pendingJoins().isEmpty)
+    #expect(try await ben.admissions.requested().isEmpty)
     try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("with Ben"))], in: zone)
     try await Family.settle(nodes)
     #expect(try await ben.state(Note.id(1), in: zone)?.shown(Note.title)?.text == "with Ben")
@@ -216,17 +216,17 @@ struct PeopleTests {
     let family = try Family()
     let (nodes, zone, group) = try await household(["Anna", "Ben", "Clara"], in: family)
     let (anna, ben, clara) = (nodes[0], nodes[1], nodes[2])
-    try await anna.setRole(of: await clara.person, to: .admin, in: group)
-    try await anna.remove(await ben.person, from: group)
+    try await anna.people.setRole(of: await clara.person, to: .admin, in: group)
+    try await anna.people.remove(await ben.person, from: group)
     try await Family.settle(nodes)
     _ = try await ask(ben, try await approvedLink(anna, zone, uses: 2))
-    let first = try #require(try await anna.waitingJoins(of: group).first)
-    _ = try await anna.approve(first, named: "Home")
+    let first = try #require(try await anna.admissions.waiting(of: group).first)
+    _ = try await anna.admissions.approve(first, named: "Home")
     // Before Ben looks, Clara removes him, and then lets him in by the same request.
     _ = try await clara.sync()
-    try await clara.remove(await ben.person, from: group)
-    let second = try #require(try await clara.waitingJoins(of: group).first)
-    _ = try await clara.approve(second, named: "Home")
+    try await clara.people.remove(await ben.person, from: group)
+    let second = try #require(try await clara.admissions.waiting(of: group).first)
+    _ = try await clara.admissions.approve(second, named: "Home")
     for _ in 0..<2 {
       _ = try await anna.sync()
       _ = try await clara.sync()
@@ -234,7 +234,7 @@ struct PeopleTests {
     _ = try await anna.sync()
     try await Family.settle([ben])
     #expect(await ben.ending(in: group) == nil)
-    #expect(try await ben.pendingJoins().isEmpty)
+    #expect(try await ben.admissions.requested().isEmpty)
     try await Family.settle(nodes)
     #expect(try await Family.digests(nodes, zone).count == 1)
   }
@@ -249,24 +249,24 @@ struct PeopleTests {
     _ = try await ask(ben, link)
     // Ben's removal closes the link only once nobody else waits for an answer.
     _ = try await ask(try await node("Carla", in: family), link)
-    let first = try #require(try await anna.waitingJoins(of: group).first)
-    _ = try await anna.approve(first, named: "Home")
+    let first = try #require(try await anna.admissions.waiting(of: group).first)
+    _ = try await anna.admissions.approve(first, named: "Home")
     try await Family.settle([anna, ben])
-    #expect(try await ben.pendingJoins().isEmpty)
-    try await anna.remove(await ben.person, from: group)
+    #expect(try await ben.admissions.requested().isEmpty)
+    try await anna.people.remove(await ben.person, from: group)
     try await Family.settle([anna, ben])
     #expect(await ben.ending(in: group)?.kind == .removed)
-    #expect(try await ben.pendingJoins().isEmpty)
+    #expect(try await ben.admissions.requested().isEmpty)
     // The request lies there still.
-    let second = try #require(try await anna.waitingJoins(of: group).first)
-    _ = try await anna.approve(second, named: "Home")
+    let second = try #require(try await anna.admissions.waiting(of: group).first)
+    _ = try await anna.admissions.approve(second, named: "Home")
     try await Family.settle([anna, ben])
     #expect(await ben.ending(in: group) == nil)
     #expect(try await Family.digests([anna, ben], zone).count == 1)
-    _ = try await ben.leave(group)
+    _ = try await ben.people.leave(group)
     try await Family.settle([anna, ben])
-    let third = try #require(try await anna.waitingJoins(of: group).first)
-    _ = try await anna.approve(third, named: "Home")
+    let third = try #require(try await anna.admissions.waiting(of: group).first)
+    _ = try await anna.admissions.approve(third, named: "Home")
     try await Family.settle([anna, ben])
     #expect(await ben.ending(in: group)?.kind == .left)
   }
@@ -275,19 +275,19 @@ struct PeopleTests {
   func refusedJoin() async throws {
     let family = try Family()
     let (nodes, zone, _) = try await household(["Anna"], in: family)
-    let link = try await nodes[0].invite(
+    let link = try await nodes[0].invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
     let ben = try await node("Ben", in: family)
-    try await ben.join(link, folderOverride: nil)
+    try await ben.invitations.join(link)
     let carla = try await node("Carla", in: family)
     await #expect(throws: SyncError(.used, "")) {
-      try await carla.join(link, folderOverride: nil)
+      try await carla.invitations.join(link)
     }
     #expect(await carla.allZones().allSatisfy { $0.database == .personal })
     #expect(try await carla.transports.list().isEmpty)
-    let further = try await nodes[0].invite(
+    let further = try await nodes[0].invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-    #expect(try await carla.join(further, folderOverride: nil) == zone)
+    #expect(try await carla.invitations.join(further) == zone)
   }
 
   @Test("A link to oneself makes a further device the same person's, unless it is another's")
@@ -296,15 +296,15 @@ struct PeopleTests {
     let (nodes, zone, group) = try await household(["Anna", "Ben"], in: family)
     let terms = InvitationTerms(
       role: .member, isToOneself: true, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-    let link = try await nodes[1].invite(to: zone, terms)
+    let link = try await nodes[1].invitations.create(to: zone, terms)
     let stranger = try await node("Sam", in: family)
     _ = try await stranger.createHousehold(named: "Elsewhere")
     await #expect(throws: HearthError(.notAllowed, "")) {
-      try await stranger.join(link, folderOverride: nil)
+      try await stranger.invitations.join(link)
     }
     #expect(await stranger.profile.personName == "Sam")
     let tablet = try await node("tablet", in: family)
-    try await tablet.join(link, folderOverride: nil)
+    try await tablet.invitations.join(link)
     #expect(await tablet.person == nodes[1].person)
     #expect(await tablet.profile.personName == "Ben")
     let membership = await tablet.membership(of: group)
@@ -317,10 +317,10 @@ struct PeopleTests {
     let (nodes, zone, group) = try await household(["Anna", "Ben"], in: family)
     try await nodes[1].note(Note.id(1), [.assign(Note.title, .text("last words"))], in: zone)
     try FileManager.default.moveItem(atPath: family.folder, toPath: family.folder + "-away")
-    await #expect(throws: HearthError(.offline, "")) { _ = try await nodes[1].leave(group) }
+    await #expect(throws: HearthError(.offline, "")) { _ = try await nodes[1].people.leave(group) }
     #expect(await nodes[1].ending(in: group) == nil)
     try FileManager.default.moveItem(atPath: family.folder + "-away", toPath: family.folder)
-    _ = try await nodes[1].leave(group)
+    _ = try await nodes[1].people.leave(group)
     #expect(await nodes[1].ending(in: group)?.kind == .left)
     _ = try await nodes[0].sync()
     #expect(
@@ -456,11 +456,11 @@ struct PeopleTests {
     try await nodes[2].removeAnyway(ben, from: group)
     try await Family.settle(nodes)
     #expect(await nodes[0].membership(of: group).person(ben)?.name == "Ben")
-    _ = try await nodes[1].leave(group)
+    _ = try await nodes[1].people.leave(group)
     try await Family.settle([nodes[0], nodes[2]])
-    let link = try await nodes[0].invite(
+    let link = try await nodes[0].invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-    try await nodes[1].join(link, folderOverride: nil)
+    try await nodes[1].invitations.join(link)
     try await Family.settle(nodes)
     let told = try await nodes[0].notices().map(\.text)
     #expect(told.contains { $0.hasPrefix("Ben does not belong") && $0.hasSuffix("left") })
@@ -482,8 +482,8 @@ struct PeopleTests {
         == nodes[1].diagnostics.fingerprint(of: group))
     let people = [await nodes[0].person, await nodes[1].person]
     #expect(
-      try await nodes[0].safetyNumber(with: people[1], in: group)
-        == nodes[1].safetyNumber(with: people[0], in: group))
+      try await nodes[0].people.safetyNumber(with: people[1], in: group)
+        == nodes[1].people.safetyNumber(with: people[0], in: group))
   }
 }
 

@@ -11,7 +11,7 @@ import Testing
 
 extension Node {
   /// The zone of what the person keeps for itself.
-  func ownZone() throws -> ZoneID { try #require(privateZone).id }
+  func ownZone() throws -> ZoneID { try #require(core.privateDatabase.zone).id }
 
   func title(_ number: UInt64) throws -> String? {
     try state(Note.id(number), in: ownZone())?.shown(Note.title)?.text
@@ -65,9 +65,9 @@ struct PrivateTests {
   static func further(
     _ device: String, of node: Node, in zone: ZoneID, _ family: Family
   ) async throws -> Node {
-    let link = try await node.invite(to: zone, terms)
+    let link = try await node.invitations.create(to: zone, terms)
     let added = try await self.node("Anna", device, in: family)
-    try await added.join(try InvitationLink(text: link.text), folderOverride: nil)
+    try await added.invitations.join(try InvitationLink(text: link.text))
     return added
   }
 
@@ -82,10 +82,10 @@ struct PrivateTests {
       if let shelf { _ = try await laptop.transports.add(relay: shelf.address) }
       try await laptop.keep(1, "before")
       _ = try await laptop.sync()
-      #expect(try await laptop.privateStanding()?.isShared == false)
+      #expect(try await laptop.privateDatabase.status()?.isShared == false)
       let phone = try await Self.further("phone", of: laptop, in: zone, family)
       #expect(try await phone.title(1) == "before", "over \(way)")
-      #expect(try await phone.pendingPrivate() == nil)
+      #expect(try await phone.looking { try $0.pending.privateDatabase() } == nil)
       try await laptop.keep(2, "laptop")
       try await phone.keep(3, "phone")
       try await Family.settle([laptop, phone])
@@ -128,8 +128,8 @@ struct PrivateTests {
     try await phone.keep(3, "only here")
     try await phone.keep(4, "deleted here")
     try await phone.note(Note.id(4), [.delete], in: former)
-    let link = try await laptop.invite(to: zone, Self.terms)
-    try await phone.join(link, folderOverride: nil)
+    let link = try await laptop.invitations.create(to: zone, Self.terms)
+    try await phone.invitations.join(link)
     try await Family.settle([laptop, phone])
     let state = try #require(try await laptop.state(Note.id(1), in: own))
     #expect(state.shown(Note.title)?.text == "laptop")
@@ -151,7 +151,7 @@ struct PrivateTests {
     try await nodes[0].keep(1, "Anna's own")
     let phone = try await Self.further("Anna's phone", of: nodes[0], in: zone, family)
     try await Family.settle([nodes[0], phone, nodes[1]])
-    let group = try #require(await nodes[0].privateZone).group
+    let group = try #require(await nodes[0].privateDatabase.zone()).group
     let ben = nodes[1]
     #expect(await ben.everyZone().allSatisfy { $0.group != group })
     let zones = await nodes[0].everyZone().filter { $0.group == group }
@@ -177,23 +177,23 @@ struct PrivateTests {
     let (anna, ben) = (nodes[0], nodes[1])
     let group = try #require(await anna.dataZones().first { $0.id == zone }).group
     func more(_ name: String) async throws -> Node {
-      let link = try await ben.invite(
+      let link = try await ben.invitations.create(
         to: zone,
         InvitationTerms(
           role: .member, isToOneself: true, maximumUses: 1, expiresInMilliseconds: 3_600_000))
       let node = try await Self.node("Ben", name, in: family)
-      try await node.join(link, folderOverride: nil)
+      try await node.invitations.join(link)
       return node
     }
     let first = try await more("first")
     let second = try await more("second")
     try await Family.settle([anna, ben, first, second])
-    let own = try #require(await ben.privateZone).group
+    let own = try #require(await ben.privateDatabase.zone()).group
     #expect(await ben.membership(of: own).devices.count == 3)
-    try await ben.revoke(first.device, from: group)
+    try await ben.people.revoke(first.device, from: group)
     #expect(await ben.membership(of: own).devices.count == 2)
     try await ben.keep(1, "without the first")
-    try await anna.revoke(second.device, from: group)
+    try await anna.people.revoke(second.device, from: group)
     try await Family.settle([anna, ben, first, second])
     #expect(await ben.membership(of: own).devices.map(\.id) == [ben.device])
     #expect(try await ben.notices().contains { $0.kind == .access })
@@ -216,7 +216,7 @@ struct PrivateTests {
     let tablet = try await Self.further("tablet", of: laptop, in: zone, family)
     try await Family.settle([laptop, phone, tablet])
     let group = try #require(await laptop.dataZones().first { $0.id == zone }).group
-    try await laptop.revoke(tablet.device, from: group)
+    try await laptop.people.revoke(tablet.device, from: group)
     try await laptop.keep(1, "new keys")
     _ = try await laptop.sync()
     _ = try await laptop.sync()
@@ -244,7 +244,7 @@ struct PrivateTests {
       #expect(recovered.hasPrivateDatabase && recovered.households.count == 1)
       #expect(try await node.title(1) == "own")
       #expect(try await node.title(2) == "phone")
-      let own = try #require(await node.privateZone).group
+      let own = try #require(await node.privateDatabase.zone()).group
       #expect(await node.membership(of: own).devices.count == (revoking ? 1 : 3))
       try await node.keep(3, "later")
       _ = try await node.sync()
@@ -273,7 +273,7 @@ struct PrivateTests {
     let root = try words.words.root()
     try await thief.writeCapsule(for: root.publicKeys, root.capsuleAccess, in: family.folder)
     _ = try await thief.sync()
-    let forged = try #require(await thief.privateZone).group
+    let forged = try #require(await thief.privateDatabase.zone()).group
     func recover(_ home: String) async throws -> (node: Node, recovered: Recovered) {
       try await Node.recover(
         at: family.home(home), words: words, folders: [family.folder], deviceName: home,
@@ -292,7 +292,7 @@ struct PrivateTests {
     let (second, alone) = try await recover("second")
     #expect(!alone.hasPrivateDatabase)
     #expect(alone.refused.map(\.name) == ["your private database"])
-    #expect(try #require(await second.privateZone).group != forged)
+    #expect(try #require(await second.privateDatabase.zone()).group != forged)
   }
 
   @Test("Who is in a household follows nobody else's link into another private database")
@@ -308,16 +308,16 @@ struct PrivateTests {
       passphrase: nil, schema: Family.schema)
     let trap = try await founder.createHousehold(named: "Trap")
     _ = try await founder.transports.add(folder: family.folder)
-    let link = try await founder.invite(to: trap, Self.terms)
-    _ = try await ben.enter(by: link, folderOverride: nil)
+    let link = try await founder.invitations.create(to: trap, Self.terms)
+    _ = try await ben.invitations.follow(link)
     try await Family.settle([ben, founder])
     #expect(try await ben.ownZone() == own)
     #expect(try await founder.title(1) == nil)
-    #expect(try await ben.pendingPrivate() == nil)
+    #expect(try await ben.looking { try $0.pending.privateDatabase() } == nil)
     // A device that Ben let in may lead him on.
     let tablet = try await Self.node("Ben", "tablet", in: family)
-    let good = try await ben.invite(to: zone, Self.terms(.member))
-    try await tablet.join(good, folderOverride: nil)
+    let good = try await ben.invitations.create(to: zone, Self.terms(.member))
+    try await tablet.invitations.join(good)
     #expect(try await tablet.title(1) == "Ben's own")
   }
 
@@ -333,8 +333,8 @@ struct PrivateTests {
     let zone = try await laptop.createHousehold(named: "Home")
     _ = try await laptop.transports.add(folder: family.folder)
     try await laptop.keep(1, "own")
-    let link = try await laptop.invite(to: zone, Self.terms)
-    let group = try #require(await laptop.privateZone).group
+    let link = try await laptop.invitations.create(to: zone, Self.terms)
+    let group = try #require(await laptop.privateDatabase.zone()).group
     let tags = await laptop.everyZone().filter { $0.group == group }.map(\.tag.hex)
     func move(_ isAway: Bool) throws {
       for tag in tags {
@@ -345,39 +345,39 @@ struct PrivateTests {
     }
     try move(true)
     let phone = try await Self.node("Anna", "phone", in: family)
-    try await phone.join(link, folderOverride: nil)
-    #expect(try await phone.privateStanding()?.pending?.waitsFor != nil)
-    #expect(try await phone.privateStanding()?.isShared == false)
+    try await phone.invitations.join(link)
+    #expect(try await phone.privateDatabase.status()?.pending?.waitsFor != nil)
+    #expect(try await phone.privateDatabase.status()?.isShared == false)
     try await phone.keep(2, "meanwhile")
     try move(false)
     _ = try await phone.sync()
-    #expect(try await phone.privateStanding()?.pending == nil)
+    #expect(try await phone.privateDatabase.status()?.pending == nil)
     try await Family.settle([laptop, phone])
     #expect(try await phone.title(1) == "own")
     #expect(try await laptop.title(2) == "meanwhile")
     // Where it was too late, a further link on the same device brings it.
-    let third = try await laptop.invite(to: zone, Self.terms)
+    let third = try await laptop.invitations.create(to: zone, Self.terms)
     let tablet = try await Self.node("Anna", "tablet", in: family)
     try move(true)
-    try await tablet.join(third, folderOverride: nil)
+    try await tablet.invitations.join(third)
     try move(false)
     let invite = try #require(
       await laptop.membership(of: group).invites.last { !$0.isClosed }?.operation.invite)
-    try await laptop.closeInvitation(invite, of: group)
+    try await laptop.invitations.close(invite, of: group)
     _ = try await laptop.sync()
     _ = try await tablet.sync()
-    #expect(try await tablet.privateStanding()?.pending?.refusal != nil)
-    let fourth = try await laptop.invite(to: zone, Self.terms)
-    try await tablet.join(fourth, folderOverride: nil)
+    #expect(try await tablet.privateDatabase.status()?.pending?.refusal != nil)
+    let fourth = try await laptop.invitations.create(to: zone, Self.terms)
+    try await tablet.invitations.join(fourth)
     #expect(try await tablet.title(1) == "own")
-    #expect(try await tablet.privateStanding()?.pending == nil)
+    #expect(try await tablet.privateDatabase.status()?.pending == nil)
     // The link was used up, so the tablet has removed the bundle: the link leads nobody anywhere.
     await #expect(throws: HearthError(.notFound, "")) {
-      try await tablet.join(fourth, folderOverride: nil)
+      try await tablet.invitations.join(fourth)
     }
     let other = try await Self.node("Mallory", "other", in: family)
     await #expect(throws: HearthError(.notFound, "")) {
-      try await other.join(fourth, folderOverride: nil)
+      try await other.invitations.join(fourth)
     }
   }
 
@@ -390,23 +390,23 @@ struct PrivateTests {
     try await ben.keep(1, "Ben's own")
     var terms = Self.terms(.member)
     terms.needsApproval = true
-    let link = try await ben.invite(to: zone, terms)
+    let link = try await ben.invitations.create(to: zone, terms)
     let watch = try await Self.node("nobody", "watch", in: family)
-    _ = try await watch.enter(by: link, folderOverride: nil)
+    _ = try await watch.invitations.follow(link)
     _ = try await anna.sync()
-    let request = try #require(try await anna.waitingJoins(of: group).first)
-    _ = try await anna.approve(request, named: "Home")
+    let request = try #require(try await anna.admissions.waiting(of: group).first)
+    _ = try await anna.admissions.approve(request, named: "Home")
     _ = try await watch.sync()
     #expect(await watch.person == ben.person)
     #expect(await watch.profile.personName == "Ben")
     #expect(try await watch.title(1) == nil)
-    let own = try #require(await ben.privateZone).group
-    let waiting = try #require(try await ben.waitingJoins(of: own).first)
+    let own = try #require(await ben.privateDatabase.zone()).group
+    let waiting = try #require(try await ben.admissions.waiting(of: own).first)
     #expect(waiting.number == request.number)
-    _ = try await ben.approve(waiting, named: "private")
+    _ = try await ben.admissions.approve(waiting, named: "private")
     _ = try await watch.sync()
     #expect(try await watch.title(1) == "Ben's own")
-    #expect(try await watch.pendingJoins().isEmpty)
+    #expect(try await watch.admissions.requested().isEmpty)
     try await watch.keep(2, "from the watch")
     try await Family.settle([ben, watch])
     #expect(try await ben.title(2) == "from the watch")

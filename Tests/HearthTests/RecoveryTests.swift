@@ -133,9 +133,9 @@ struct RecoveryTests {
     let cem = try await Node.create(
       at: family.home("Cem"), person: "Cem", device: "phone", passphrase: nil,
       schema: Family.schema)
-    let link = try await node.invite(
+    let link = try await node.invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-    _ = try await cem.join(try InvitationLink(text: link.text), folderOverride: nil)
+    _ = try await cem.invitations.join(try InvitationLink(text: link.text))
     for silent in [node, cem] {
       #expect(try await silent.notices().allSatisfy { $0.kind != .recovery })
     }
@@ -229,9 +229,9 @@ struct RecoveryTests {
     let cabin = try await anna.createHousehold(named: "Cabin")
     try await anna.note(Note.id(1), [.insert, .assign(Note.title, .text("Wood"))], in: cabin)
     let club = try await ben.createHousehold(named: "Club")
-    let link = try await ben.invite(
+    let link = try await ben.invitations.create(
       to: club, role: .reader, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-    _ = try await anna.join(try InvitationLink(text: link.text), folderOverride: nil)
+    _ = try await anna.invitations.join(try InvitationLink(text: link.text))
     try await Family.settle([anna, ben])
     let (node, recovered) = try await recover(family, words, revokingOthers: true)
     #expect(recovered.households.map(\.name).sorted() == ["Cabin", "Club", "Home"])
@@ -347,11 +347,11 @@ struct RecoveryTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])
     let group = try #require(await nodes[0].dataZones().first { $0.id == zone }?.group)
-    #expect(await nodes[0].riskWarning(of: group) != nil)
-    #expect(await nodes[1].riskWarning(of: group) == nil)
+    #expect(await nodes[0].people.riskWarning(of: group) != nil)
+    #expect(await nodes[1].people.riskWarning(of: group) == nil)
     let words = try PersonWords.drawn()
     _ = try await nodes[0].setWords(words)
-    #expect(await nodes[0].riskWarning(of: group) == nil)
+    #expect(await nodes[0].people.riskWarning(of: group) == nil)
     #expect(await code { _ = try await nodes[0].setWords(words) } == .exists)
   }
 

@@ -61,14 +61,14 @@ struct RelayHandoffTests {
     let (nodes, zone) = try await family.grow(
       ["Anna", "Ben", "Cleo", "Dan"], over: shelf, now: { clock.now() })
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
-    try await nodes[0].setRole(of: await nodes[1].person, to: .admin, in: group)
+    try await nodes[0].people.setRole(of: await nodes[1].person, to: .admin, in: group)
     try await Family.settle(nodes)
     for node in nodes { #expect(problems(try await node.sync()).isEmpty) }
-    let link = try await nodes[0].invite(
+    let link = try await nodes[0].invitations.create(
       to: zone, role: .member, maximumUses: 1,
       expiresInMilliseconds: 7 * RelayHandoffTests.day)
     _ = try await nodes[0].sync()
-    try await nodes[0].remove(await nodes[3].person, from: group)
+    try await nodes[0].people.remove(await nodes[3].person, from: group)
     try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("x"))], in: zone)
     let members = Array(nodes[..<3])
     try await Family.settle(members)
@@ -107,7 +107,7 @@ struct RelayHandoffTests {
     let guest = try await Node.create(
       at: home.family.home("Guest"), person: "Guest", device: "phone", passphrase: nil,
       schema: Family.schema, now: { clock.now() })
-    _ = try await guest.join(try InvitationLink(text: home.link.text), folderOverride: nil)
+    _ = try await guest.invitations.join(try InvitationLink(text: home.link.text))
     try await Family.settle([anna, guest])
     #expect(try await guest.state(Note.id(1), in: home.zone) != nil)
     withExtendedLifetime(home) {}

@@ -135,10 +135,10 @@ extension Family {
     let zone = try await nodes[0].createHousehold(named: "Home")
     _ = try await nodes[0].transports.add(relay: relay.address)
     for node in nodes.dropFirst() {
-      let link = try await nodes[0].invite(
+      let link = try await nodes[0].invitations.create(
         to: zone, role: role, maximumUses: 1, expiresInMilliseconds: 3_600_000)
       // The link alone says where to go.
-      _ = try await node.join(try InvitationLink(text: link.text), folderOverride: nil)
+      _ = try await node.invitations.join(try InvitationLink(text: link.text))
     }
     try await Family.settle(nodes)
     return (nodes, zone)
@@ -220,7 +220,7 @@ struct RelayHouseholdTests {
     let guest = try await Node.create(
       at: family.home("Guest"), person: "Guest", device: "phone", passphrase: nil,
       schema: Family.schema)
-    _ = try await guest.join(link, folderOverride: nil)
+    _ = try await guest.invitations.join(link)
     try await Family.settle(nodes + [guest])
     #expect(try await Family.digests(nodes + [guest], zone).count == 1)
   }
@@ -247,9 +247,9 @@ struct RelayHouseholdTests {
     let fresh = try await Node.create(
       at: family.home("New"), person: "New", device: "phone", passphrase: nil,
       schema: Family.schema)
-    let link = try await nodes[0].invite(
+    let link = try await nodes[0].invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-    _ = try await fresh.join(try InvitationLink(text: link.text), folderOverride: nil)
+    _ = try await fresh.invitations.join(try InvitationLink(text: link.text))
     #expect(try await Family.digests([nodes[0], fresh], zone).count == 1)
   }
 
@@ -300,7 +300,7 @@ struct RelayHouseholdTests {
     let (nodes, zone) = try await family.grow(["Anna", "Ben", "Cleo"], over: shelf)
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
     let ben = await nodes[1].person
-    try await nodes[0].remove(ben, from: group)
+    try await nodes[0].people.remove(ben, from: group)
     #expect(problems(try await nodes[0].sync()).isEmpty)
     try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("secret"))], in: zone)
     #expect(problems(try await nodes[0].sync()).isEmpty)
@@ -329,7 +329,7 @@ struct RelayHouseholdTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben", "Cleo"], over: shelf)
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
-    try await nodes[0].remove(await nodes[1].person, from: group)
+    try await nodes[0].people.remove(await nodes[1].person, from: group)
     _ = try await nodes[0].sync()
     try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("x"))], in: zone)
     _ = try await nodes[0].sync()
@@ -347,7 +347,7 @@ struct RelayHouseholdTests {
     let (nodes, zone) = try await family.grow(["Anna", "Ben", "Cleo", "Dan", "Eve"], over: shelf)
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
     for leaver in nodes[1...3] {
-      try await nodes[0].remove(await leaver.person, from: group)
+      try await nodes[0].people.remove(await leaver.person, from: group)
       _ = try await nodes[0].sync()
       _ = try await nodes[0].sync()
     }
@@ -364,16 +364,16 @@ struct RelayHouseholdTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"], over: shelf)
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
-    let link = try await nodes[0].invite(
+    let link = try await nodes[0].invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-    try await nodes[0].remove(await nodes[1].person, from: group)
+    try await nodes[0].people.remove(await nodes[1].person, from: group)
     _ = try await nodes[0].sync()
     try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("new"))], in: zone)
     _ = try await nodes[0].sync()
     let guest = try await Node.create(
       at: family.home("Guest"), person: "Guest", device: "phone", passphrase: nil,
       schema: Family.schema)
-    _ = try await guest.join(try InvitationLink(text: link.text), folderOverride: nil)
+    _ = try await guest.invitations.join(try InvitationLink(text: link.text))
     try await Family.settle([nodes[0], guest])
     #expect(try await guest.state(Note.id(1), in: zone) != nil)
     #expect(try await Family.digests([nodes[0], guest], zone).count == 1)
@@ -395,21 +395,21 @@ struct RelayHouseholdTests {
         at: family.home("Cleo"), person: "Cleo", device: "phone", passphrase: nil,
         schema: Family.schema),
     ]
-    let early = try await nodes[0].invite(
+    let early = try await nodes[0].invitations.create(
       to: zone, role: role, maximumUses: 2, expiresInMilliseconds: 3_600_000)
     _ = try await nodes[0].sync()
-    try await nodes[0].remove(await nodes[1].person, from: group)
+    try await nodes[0].people.remove(await nodes[1].person, from: group)
     _ = try await nodes[0].sync()
-    let late = try await nodes[0].invite(
+    let late = try await nodes[0].invitations.create(
       to: zone, role: .child, maximumUses: 1, expiresInMilliseconds: 3_600_000)
     _ = try await nodes[0].sync()
-    _ = try await guests[0].join(try InvitationLink(text: late.text), folderOverride: nil)
+    _ = try await guests[0].invitations.join(try InvitationLink(text: late.text))
     _ = try await guests[0].sync()
     // By a link from before the removal one cannot read what was written after it, and so knows
     // nothing of Kim, yet has to make a new key. The relay's it changes not before a manager has
     // listed it, which is when it has heard of all.
     let before = try shelf.accessGenerations()
-    _ = try await guests[1].join(try InvitationLink(text: early.text), folderOverride: nil)
+    _ = try await guests[1].invitations.join(try InvitationLink(text: early.text))
     _ = try await guests[1].sync()
     #expect(try shelf.accessGenerations().filter { before[$0.key] != nil } == before)
     #expect(problems(try await guests[0].sync()).isEmpty)
@@ -433,18 +433,18 @@ struct RelayHouseholdTests {
     let guest = try await Node.create(
       at: family.home("Guest"), person: "Guest", device: "phone", passphrase: nil,
       schema: Family.schema)
-    let link = try await nodes[0].invite(
+    let link = try await nodes[0].invitations.create(
       to: zone,
       InvitationTerms(
         role: .member, needsApproval: true, maximumUses: 1, expiresInMilliseconds: 3_600_000))
-    guard case .asked(let pending) = try await guest.enter(by: link, folderOverride: nil) else {
+    guard case .asked(let pending) = try await guest.invitations.follow(link) else {
       Issue.record("let in at once")
       return
     }
     #expect(try await guest.sync().received == 0)
-    let waiting = try await nodes[0].waitingJoins(of: group)
+    let waiting = try await nodes[0].admissions.waiting(of: group)
     #expect(waiting.map(\.number) == [pending.number])
-    _ = try await nodes[0].approve(try #require(waiting.first), named: "Home")
+    _ = try await nodes[0].admissions.approve(try #require(waiting.first), named: "Home")
     _ = try await guest.sync()
     #expect(await guest.lastAdmissions == [zone])
     try await Family.settle(nodes + [guest])
@@ -482,7 +482,7 @@ struct RelayHouseholdTests {
     let (nodes, zone) = try await family.grow(["Anna", "Ben"], over: shelf)
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
     try await nodes[1].note(Note.id(1), [.assign(Note.title, .text("last"))], in: zone)
-    #expect(problems(try await nodes[1].leave(group)).isEmpty)
+    #expect(problems(try await nodes[1].people.leave(group)).isEmpty)
     _ = try await nodes[0].sync()
     #expect(try await nodes[0].state(Note.id(1), in: zone) != nil)
     try await nodes[0].note(Note.id(2), [.assign(Note.title, .text("y"))], in: zone)
@@ -576,7 +576,7 @@ extension Node {
   /// An invitation by the owner.
   fileprivate func engineOwnerInvites(_ owner: Node, _ zone: ZoneID) async throws -> InvitationLink
   {
-    let link = try await owner.invite(
+    let link = try await owner.invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
     return try InvitationLink(text: link.text)
   }

@@ -32,7 +32,7 @@ struct RelayMembersTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(names, over: shelf)
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
-    try await nodes[0].setRole(of: await nodes[1].person, to: .admin, in: group)
+    try await nodes[0].people.setRole(of: await nodes[1].person, to: .admin, in: group)
     try await Family.settle(nodes)
     for node in nodes { #expect(problems(try await node.sync()).isEmpty) }
     return Home(shelf: shelf, family: family, nodes: nodes, zone: zone, group: group)
@@ -90,7 +90,7 @@ struct RelayMembersTests {
     let key = try await anna.ownKey(of: home.group, at: address)
     try await ben.setRank(.author, of: key, in: home.group, at: address)
     try await ben.makeMoved(1, of: home.group, at: address)
-    try await anna.remove(await ben.person, from: home.group)
+    try await anna.people.remove(await ben.person, from: home.group)
     for node in [anna, cleo] { _ = try await node.sync() }
     let told = problems(try await cleo.sync())
     #expect(told.contains { $0.contains("mailbox there have no right to it") }, "\(told)")
@@ -115,8 +115,8 @@ struct RelayMembersTests {
     let address = home.shelf.address
     let own = try await ben.ownKey(of: home.group, at: address)
     try await ben.fillList(of: home.group, at: address)
-    try await anna.setRole(of: await ben.person, to: .member, in: home.group)
-    try await anna.remove(await home.nodes[3].person, from: home.group)
+    try await anna.people.setRole(of: await ben.person, to: .member, in: home.group)
+    try await anna.people.remove(await home.nodes[3].person, from: home.group)
     #expect(problems(try await anna.sync()).isEmpty)
     let seats = try await anna.seats(of: home.group, at: address).filter { $0.rank.isListed }
     #expect(seats.count == 3 && seats.first { $0.key == own }?.rank == .author, "\(seats)")
@@ -135,7 +135,7 @@ struct RelayMembersTests {
     let home = try await home(["Anna", "Ben", "Cleo"])
     let (anna, ben, cleo) = (home.nodes[0], home.nodes[1], home.nodes[2])
     try await ben.spoilHandoff(of: home.group, at: home.shelf.address)
-    try await anna.remove(await ben.person, from: home.group)
+    try await anna.people.remove(await ben.person, from: home.group)
     #expect(problems(try await anna.sync()).isEmpty)
     try await write(1, by: anna, in: home)
     _ = try await anna.sync()
@@ -149,7 +149,7 @@ struct RelayMembersTests {
   func oldEpoch() async throws {
     let home = try await home(["Anna", "Ben", "Cleo"])
     let (anna, ben) = (home.nodes[0], home.nodes[1])
-    try await anna.remove(await home.nodes[2].person, from: home.group)
+    try await anna.people.remove(await home.nodes[2].person, from: home.group)
     for node in [anna, ben] { #expect(problems(try await node.sync()).isEmpty) }
     let before = try home.shelf.accessGenerations()
     try await ben.renewWithoutNewestEpoch(of: home.group, at: home.shelf.address)

@@ -23,7 +23,7 @@ struct RelayRegistrationTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(names, over: shelf)
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
-    try await nodes[0].setRole(of: await nodes[1].person, to: .admin, in: group)
+    try await nodes[0].people.setRole(of: await nodes[1].person, to: .admin, in: group)
     try await Family.settle(nodes)
     shelf.configuration.registration = policy
     try shelf.restart()
@@ -37,7 +37,7 @@ struct RelayRegistrationTests {
     let (shelf, family, nodes, zone) = try await settled(["Anna", "Ben", "Cleo", "Dan"], policy)
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
     // Ben made no mailbox, and is a manager of none.
-    try await nodes[1].remove(await nodes[3].person, from: group)
+    try await nodes[1].people.remove(await nodes[3].person, from: group)
     #expect(problems(try await nodes[1].sync()).isEmpty)
     #expect(try await nodes[3].isShutOut(of: zone, at: shelf.address))
     try await nodes[1].note(Note.id(1), [.assign(Note.title, .text("secret"))], in: zone)
@@ -60,12 +60,12 @@ struct RelayRegistrationTests {
   func inviting() async throws {
     let (shelf, family, nodes, zone) = try await settled(["Anna", "Ben"])
     _ = try await nodes[1].sync()
-    let link = try await nodes[1].invite(
+    let link = try await nodes[1].invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
     let guest = try await Node.create(
       at: family.home("Guest"), person: "Guest", device: "phone", passphrase: nil,
       schema: Family.schema)
-    _ = try await guest.join(try InvitationLink(text: link.text), folderOverride: nil)
+    _ = try await guest.invitations.join(try InvitationLink(text: link.text))
     try await Family.settle(nodes + [guest])
     #expect(try await Family.digests(nodes + [guest], zone).count == 1)
     withExtendedLifetime((shelf, family)) {}
@@ -80,7 +80,7 @@ struct RelayRegistrationTests {
       try await nodes[2].spoilHandoff(of: group, at: shelf.address)
     }
     #expect(spoiling?.code == .relayFault)
-    try await nodes[0].remove(await nodes[2].person, from: group)
+    try await nodes[0].people.remove(await nodes[2].person, from: group)
     #expect(problems(try await nodes[0].sync()).isEmpty)
     #expect(try await nodes[2].isShutOut(of: zone, at: shelf.address))
     #expect(try await !nodes[1].isShutOut(of: zone, at: shelf.address))
@@ -92,7 +92,7 @@ struct RelayRegistrationTests {
   func full() async throws {
     let (shelf, family, nodes, zone) = try await settled(["Anna", "Ben", "Cleo"])
     let group = try #require(await nodes[0].allZones().first { $0.id == zone }?.group)
-    try await nodes[0].remove(await nodes[2].person, from: group)
+    try await nodes[0].people.remove(await nodes[2].person, from: group)
     // A little more room each time, until what was written fits and the handoff does not.
     let used = try shelf.usedBytes()
     let control = try await nodes[0].controlTag(of: group)

@@ -52,9 +52,9 @@ struct SnapshotExchangeTests {
     let node = try await Node.create(
       at: family.home(name), person: name, device: "phone", passphrase: nil,
       schema: Family.schema)
-    let link = try await host.invite(
+    let link = try await host.invitations.create(
       to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-    _ = try await node.join(try InvitationLink(text: link.text), folderOverride: nil)
+    _ = try await node.invitations.join(try InvitationLink(text: link.text))
     var reports = await node.lastReport.transports
     for _ in 0..<2 {
       _ = try await host.sync()

@@ -129,14 +129,14 @@ struct TransportCargoTests {
     let places = try ["a", "b"].map { try folder(family, $0) }
     _ = try await node.transports.add(folder: places[0], carrying: only(home))
     await #expect(throws: HearthError.self) {
-      try await node.invite(
+      try await node.invitations.create(
         to: flat.id, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
     }
     #expect(await node.membership(of: flat.group).invites.isEmpty)
     // The way of the other household may be away.
     _ = try await node.transports.add(folder: places[1], carrying: only(flat))
     try FileManager.default.removeItem(atPath: places[0])
-    let link = try await node.invite(
+    let link = try await node.invitations.create(
       to: flat.id, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
     #expect(link.folder == places[1])
   }
@@ -152,9 +152,9 @@ struct TransportCargoTests {
       at: family.home("Ben"), person: "Ben", device: "phone", passphrase: nil,
       schema: Family.schema)
     for zone in [home, flat] {
-      let link = try await anna.invite(
+      let link = try await anna.invitations.create(
         to: zone.id, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-      _ = try await ben.join(try InvitationLink(text: link.text), folderOverride: nil)
+      _ = try await ben.invitations.join(try InvitationLink(text: link.text))
     }
     let ways = try await ben.transports.list()
     #expect(ways.map(\.scope) == [nil, only(flat)])
@@ -183,7 +183,7 @@ struct TransportCargoTests {
       folder: places[1], carrying: only(flat, privateDatabase: true))
     let words = try PersonWords.drawn()
     _ = try await anna.setWords(words)
-    let own = try #require(await anna.privateZone)
+    let own = try #require(await anna.privateDatabase.zone())
     try await anna.note(Note.id(1), [.insert, .assign(Note.title, .text("mine"))], in: own.id)
     _ = try await anna.sync()
     func recover(
@@ -201,7 +201,7 @@ struct TransportCargoTests {
     let second = try await recover("second", places)
     #expect(Set(second.recovered.households.map(\.name)) == ["Home", "Flat"])
     #expect(second.recovered.hasPrivateDatabase && second.recovered.refused.isEmpty)
-    let zone = try #require(await second.node.privateZone)
+    let zone = try #require(await second.node.privateDatabase.zone())
     #expect(zone.id == own.id)
     #expect(try await second.node.state(Note.id(1), in: zone.id) != nil)
     let ways = try await second.node.transports.list()

@@ -78,7 +78,7 @@ public final class HearthNode: Sendable {
   ///   - folder: the shared folder on this device, or a relay's address, if it differs from the
   ///     link's.
   public func join(_ link: String, folder: String? = nil) async throws -> HearthZone {
-    let zone = try await node.join(try InvitationLink(text: link), folderOverride: folder)
+    let zone = try await node.invitations.join(try InvitationLink(text: link), at: folder)
     return HearthZone(node: node, id: zone)
   }
 

@@ -126,7 +126,7 @@ public struct HearthZone: Sendable {
   public func invite(
     role: InvitedRole = .member, uses: Int = 1, expires: InvitationLifetime = .days(7)
   ) async throws -> String {
-    try await node.invite(
+    try await node.invitations.create(
       to: id, role: role.role, maximumUses: uses, expiresInMilliseconds: expires.milliseconds
     ).text
   }
@@ -137,7 +137,7 @@ public struct HearthZone: Sendable {
   /// The new device's own private database is merged into this one's. Zones that a program has from
   /// that database are replaced: read ``HearthNode/personal`` again.
   public func inviteOwnDevice(expires: InvitationLifetime = .hours(1)) async throws -> String {
-    try await node.invite(
+    try await node.invitations.create(
       to: id,
       InvitationTerms(
         role: .member, isToOneself: true, maximumUses: 1,

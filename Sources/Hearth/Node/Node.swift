@@ -127,15 +127,6 @@ package actor Node {
     return try Passphrase(consuming: &bytes)
   }
 
-  /// Renames this device on this node; groups keep the name with which it joined.
-  package func renameDevice(_ name: String) throws {
-    try core.replicas.working {
-      var changed = profile
-      changed.deviceName = name
-      try core.keep(changed)
-    }
-  }
-
   /// Closes the node; no other call may follow.
   package func close() throws { try core.close() }
 
@@ -149,7 +140,7 @@ package actor Node {
     try followRules()
     _ = try core.engine.createGroup(
       GroupFounding(
-        database: .personal, zoneNames: [Node.privateName], person: person,
+        database: .personal, zoneNames: [NodeCore.privateName], person: person,
         personName: profile.personName, deviceName: profile.deviceName),
       nowMilliseconds: core.now())
     try Anchor.drop(core.anchorFile, for: core.engine)

@@ -28,6 +28,8 @@ final class NodeCore: NodeWork {
   var transferListener: TransferListener?
   let catalogueFile: CatalogueFile
 
+  /// The name of the zone of a private database.
+  static let privateName = "private"
   /// How many changes that are not sealed yet are counted at most.
   static let maximumCountedChanges = 1_000_000
 
@@ -76,6 +78,16 @@ final class NodeCore: NodeWork {
     changed.personID = person.hex
     changed.personName = name
     try keep(changed)
+  }
+
+  /// Requires that this node is in no other household: only then can it become another person's.
+  func requireNobodyElse(than name: String, besides group: GroupID) throws {
+    guard households().contains(where: { $0 != group }) else { return }
+    throw HearthError(
+      .notAllowed,
+      "this link is for a further device of \(name), but this node is \(profile.personName)'s in "
+        + "another household: make a new node with `hearth init --person "
+        + "\(ShellText.word(printable(name)))` in its own folder (--home PATH), and join there")
   }
 
   /// Keeps who this node belongs to.

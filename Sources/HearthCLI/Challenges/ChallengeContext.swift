@@ -16,7 +16,7 @@ struct ChallengeContext {
   /// The day is that of the selected household; a node without one uses its own clock.
   static func open(_ common: CommonOptions) async throws -> ChallengeContext {
     let node = try await common.open()
-    guard let zone = await node.privateZone else {
+    guard let zone = await node.privateDatabase.zone() else {
       throw CommandFailure(
         .failed, "this node has no private database", hint: "`hearth doctor` looks for the fault")
     }

@@ -40,7 +40,7 @@ struct HouseholdContext {
 
   /// Returns the failure for a node without a household, with the remedy.
   private static func noHousehold(on node: Node) async throws -> CommandFailure {
-    let asked = try await node.pendingJoins().filter { $0.isPrivate != true }
+    let asked = try await node.admissions.requested().filter { $0.isPrivate != true }
     guard let last = asked.last else {
       return CommandFailure(
         .failed, "this node is in no household yet",

@@ -228,7 +228,7 @@ struct DoctorCommand: AsyncParsableCommand {
               + ": you keep the data on this device and receive nothing new"
               + (own ? "; \(StandingText.lost(standing))" : ""),
             remedy: EndingText.remedy(ending, hasOthers: await hasOthers(zone, on: node))))
-      } else if let reason = await node.entryRefusal(to: zone.group) {
+      } else if let reason = await node.people.entryRefusal(to: zone.group) {
         findings.append(
           DoctorFinding(
             "membership",
@@ -236,7 +236,8 @@ struct DoctorCommand: AsyncParsableCommand {
             remedy: "ask for a new invitation, and `hearth join -` with it"))
       }
     }
-    guard let standing = try await node.privateStanding(), let ending = standing.ending else {
+    guard let standing = try await node.privateDatabase.status(), let ending = standing.ending
+    else {
       return findings
     }
     return findings + [

@@ -91,11 +91,11 @@ struct StatusCommand: AsyncParsableCommand {
           forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex),
           standing: try await StandingText.Document(of: status.zone, on: node),
           newcomers: NewcomerWords.word(membership.newcomers),
-          warning: await node.riskWarning(of: status.zone.group),
+          warning: await node.people.riskWarning(of: status.zone.group),
           transports: try await node.transports.list(of: status.zone.group).map(\.number),
           isStranded: stranded.contains { $0.zone.group == status.zone.group }))
     }
-    let pending = try await node.pendingJoins().map { PendingJoinText($0) }
+    let pending = try await node.admissions.requested().map { PendingJoinText($0) }
     var ways: [Document.Transport] = []
     for status in transports {
       ways.append(

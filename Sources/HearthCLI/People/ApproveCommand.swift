@@ -69,7 +69,7 @@ struct ApproveCommand: AsyncParsableCommand {
     let news = try await context.node.sync()
     let own = try await PrivateText.requests(to: context.node)
     if own.isEmpty { try await context.roleGate().requireAdmin(to: "approve anybody") }
-    let waiting = try await context.node.waitingJoins(of: context.zone.group) + own
+    let waiting = try await context.node.admissions.waiting(of: context.zone.group) + own
     guard let join else { return try await list(waiting, context, news) }
     guard let chosen = try find(join, among: waiting) else {
       if let entry = try await WaitingEntries.find(join, in: context) {
@@ -154,9 +154,9 @@ struct ApproveCommand: AsyncParsableCommand {
   private func approve(
     _ chosen: WaitingJoin, among waiting: [WaitingJoin], _ context: HouseholdContext
   ) async throws -> SyncReport {
-    var report = try await context.node.approve(chosen, named: context.zone.name)
+    var report = try await context.node.admissions.approve(chosen, named: context.zone.name)
     for other in waiting where other.isOf(chosen.request.device, besides: chosen) {
-      report = try await context.node.approve(other, named: DatabaseKind.personal.name)
+      report = try await context.node.admissions.approve(other, named: DatabaseKind.personal.name)
     }
     return report
   }
@@ -251,7 +251,7 @@ struct ApproveCommand: AsyncParsableCommand {
   private func refusal(
     of text: String, among waiting: [WaitingJoin], _ context: HouseholdContext
   ) async throws -> CommandFailure {
-    let ended = try await context.node.endedRequests(of: context.zone.group)
+    let ended = try await context.node.admissions.ended(of: context.zone.group)
     let folded = NameFolding.fold(text)
     let late = ended.first {
       NameFolding.fold($0.personName) == folded

@@ -43,7 +43,7 @@ struct CompareCommand: AsyncParsableCommand {
         throw CommandFailure(.failed, "you cannot compare keys with yourself")
       }
       other = found
-      digits = try await node.safetyNumber(with: found.id, in: context.zone.group)
+      digits = try await node.people.safetyNumber(with: found.id, in: context.zone.group)
     } else {
       digits = await node.diagnostics.fingerprint(of: context.zone.group)
     }

@@ -188,7 +188,7 @@ struct DeviceCommand: AsyncParsableCommand {
         PeopleNames.setting(of: device.id), name, in: context.zone.id)
       try gate.check(operations)
       try await node.write(to: context.zone.id) { _, _ in (operations, ()) }
-      if device.id == (await node.device) { try await node.renameDevice(name) }
+      if device.id == (await node.device) { try await node.people.renameDevice(name) }
       try await node.close()
       let was = names.fullName(of: device.id)
       if options.json {
@@ -247,7 +247,7 @@ struct DeviceCommand: AsyncParsableCommand {
       try Confirmation.ask("revoke \(name)? it never receives anything again", isGiven: yes)
       let hadPrivate = try await PrivateText.Devices(of: node).has(device) == true
       let hasWords = names.membership.recoveryKeys(of: device.person) != nil
-      try await node.revoke(device.id, from: context.zone.group)
+      try await node.people.revoke(device.id, from: context.zone.group)
       let keys = await node.allZones().count { $0.group == context.zone.group }
       let left = await node.membership(of: context.zone.group).devices
         .count { $0.person == device.person }

@@ -184,7 +184,7 @@ struct InviteCommand: AsyncParsableCommand {
       if !isOwn {
         try gate.requireAdmin(to: "revoke the invitations of others")
       }
-      try await context.node.closeInvitation(
+      try await context.node.invitations.close(
         invite.operation.invite, of: context.zone.group)
       let report = try await Telling.others(context.node)
       if options.json {
@@ -233,8 +233,8 @@ enum InviteText {
     _ terms: InvitationTerms, in context: HouseholdContext, showsQR: Bool, _ options: CommonOptions
   ) async throws {
     let node = context.node
-    let link = try await node.invite(to: context.zone.id, terms)
-    if let warning = await node.riskWarning(of: context.zone.group) {
+    let link = try await node.invitations.create(to: context.zone.id, terms)
+    if let warning = await node.people.riskWarning(of: context.zone.group) {
       Output.note("hearth: warning: \(warning)")
     }
     let expiry = await node.nowMilliseconds() + terms.expiresInMilliseconds
@@ -255,7 +255,7 @@ enum InviteText {
     do {
       try StandardStream.requireWritten()
     } catch let failure as CommandFailure {
-      try await node.withdraw(link, of: context.zone.id)
+      try await node.invitations.withdraw(link, of: context.zone.id)
       throw CommandFailure(
         failure.status, failure.message,
         hint: "nobody received the link, so the invitation was closed again")

@@ -45,7 +45,7 @@ struct JoinCommand: AsyncParsableCommand {
   func run() async throws {
     let link = try InvitationLink(text: link == "-" ? JoinCommand.pasted() : link)
     let node = try await options.open()
-    switch try await node.enter(by: link, folderOverride: folder) {
+    switch try await node.invitations.follow(link, at: folder) {
     case .joined(let zone): try await tell(joined: zone, on: node)
     case .asked(let pending): try await tell(asked: pending, on: node)
     }
@@ -69,7 +69,7 @@ struct JoinCommand: AsyncParsableCommand {
     let role = membership.role(of: own)
     try await context.introducePerson()
     let report = try await node.sync()
-    let standing = try await node.privateStanding()
+    let standing = try await node.privateDatabase.status()
     let isShared = standing.map { $0.devices.count > 1 && $0.pending == nil } ?? false
     let isFurther = membership.devices.count { $0.person == membership.person(of: own)?.id } > 1
     let name = await node.profile.personName

@@ -134,7 +134,7 @@ struct MemberCommand: AsyncParsableCommand {
         try gate.requireAbove(subject, to: "change the role of \(Style.safe(subject.name))")
         try gate.requireGiving(role)
       }
-      try await context.node.setRole(of: subject.id, to: role, in: context.zone.group)
+      try await context.node.people.setRole(of: subject.id, to: role, in: context.zone.group)
       let report = try await Telling.others(context.node)
       if options.json {
         try Output.json(
@@ -197,7 +197,7 @@ struct MemberCommand: AsyncParsableCommand {
       try Confirmation.ask(
         "remove \(name) and \(Words.count(devices.count, "device")) from \(place)?", isGiven: yes)
       let group = context.zone.group
-      try await context.node.remove(subject.id, from: group)
+      try await context.node.people.remove(subject.id, from: group)
       let zones = await context.node.allZones().filter { $0.group == group }
       let kept = zones.filter { $0.kind == .data }.flatMap(\.heads).reduce(0) { $0 + $1.sequence }
       let report = try await context.node.sync()
@@ -283,7 +283,7 @@ struct MemberCommand: AsyncParsableCommand {
       try Confirmation.ask(
         "leave \(place) with \(Words.count(devices, "device"))?", isGiven: yes)
       let chores = try await ChoreNames.left(by: own.id, in: context)
-      let report = try await context.node.leave(context.zone.group)
+      let report = try await context.node.people.leave(context.zone.group)
       try await context.node.close()
       if options.json {
         try Output.json(

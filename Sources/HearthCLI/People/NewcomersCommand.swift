@@ -42,7 +42,7 @@ extension HouseholdCommand {
       let gate = await context.roleGate()
       try gate.requireAdmin(to: "set what newcomers may read")
       let before = gate.membership.newcomers
-      let closed = try await context.node.setNewcomers(rule, of: context.zone.group)
+      let closed = try await context.node.people.setNewcomers(rule, of: context.zone.group)
       let report = try await Telling.others(context.node)
       if options.json {
         try Output.json(

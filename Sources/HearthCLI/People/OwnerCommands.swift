@@ -106,7 +106,7 @@ struct OwnerCommand: AsyncParsableCommand {
       try Confirmation.ask(
         "offer \(Style.safe(context.zone.name)) to \(name), who becomes its owner by accepting?",
         isGiven: yes)
-      try await context.node.transferOwner(
+      try await context.node.people.transferOwner(
         of: context.zone.group, to: subject.id, words: try OwnerWords.read(wordsFile))
       let report = try await Telling.others(context.node)
       if options.json {
@@ -148,7 +148,7 @@ struct OwnerCommand: AsyncParsableCommand {
       let former = gate.membership.person(offer.from)?.name ?? "the owner"
       try Confirmation.ask(
         "become the owner of \(Style.safe(context.zone.name))?", isGiven: yes)
-      try await context.node.acceptOwner(of: context.zone.group, offer: offer.id)
+      try await context.node.people.acceptOwner(of: context.zone.group, offer: offer.id)
       let report = try await Telling.others(context.node)
       if options.json {
         try Output.json(
@@ -194,7 +194,7 @@ struct OwnerCommand: AsyncParsableCommand {
           .failed, "there is no offer of yours to withdraw", hint: "`hearth owner` shows them")
       }
       let heir = gate.membership.person(offer.to)?.name ?? "somebody"
-      try await context.node.transferOwner(
+      try await context.node.people.transferOwner(
         of: context.zone.group, to: own.id, words: try OwnerWords.read(wordsFile))
       let report = try await Telling.others(context.node)
       if options.json {

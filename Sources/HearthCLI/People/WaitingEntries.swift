@@ -95,7 +95,7 @@ enum WaitingEntries {
     try Confirmation.ask(
       "approve \(name) with \(device), although \(reason(of: entry, in: membership))?",
       isGiven: isGiven)
-    let report = try await context.node.confirm(entry, in: context.zone.group)
+    let report = try await context.node.admissions.confirm(entry, in: context.zone.group)
     try await context.node.close()
     if options.json {
       try Output.json(

@@ -74,7 +74,7 @@ struct PeopleNews: Sendable {
   /// Returns remarks on the households that have not approved this device yet.
   private static func waiting(on node: Node) async throws -> [String] {
     var remarks: [String] = []
-    for pending in try await node.pendingJoins() {
+    for pending in try await node.admissions.requested() {
       if let unproven = pending.unproven {
         remarks.append("answer rejected: \(Style.safe(unproven))")
       }
@@ -123,7 +123,7 @@ struct PeopleNews: Sendable {
 
   /// Returns the join requests of a household; nil if there are none.
   private static func requests(to zone: ZoneState, on node: Node) async throws -> String? {
-    let waiting = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
+    let waiting = try await node.admissions.waiting(of: zone.group).filter { $0.usedBy == nil }
     guard !waiting.isEmpty else { return nil }
     let known = await ShownNames(of: node.membership(of: zone.group))
     let names = waiting.map {

@@ -31,7 +31,7 @@ enum PrivateText {
     let refusal: String?
 
     static func of(_ node: Node, _ statuses: [ZoneStatus]) async throws -> Document? {
-      guard let standing = try await node.privateStanding() else { return nil }
+      guard let standing = try await node.privateDatabase.status() else { return nil }
       let group = statuses.filter { $0.zone.group == standing.zone.group }
       var waiting: [String: Int] = [:]
       for item in group.flatMap(\.waiting) {
@@ -99,8 +99,10 @@ enum PrivateText {
   /// Returns the next steps for the private database after a round.
   static func remarks(of node: Node) async throws -> [String] {
     var remarks: [String] = []
-    if let pending = try await node.privateStanding()?.pending { remarks.append(words(pending)) }
-    for pending in try await node.pendingJoins() where pending.isPrivate == true {
+    if let pending = try await node.privateDatabase.status()?.pending {
+      remarks.append(words(pending))
+    }
+    for pending in try await node.admissions.requested() where pending.isPrivate == true {
       remarks += PendingJoinText(pending).lines.map {
         $0.replacing("private:   ", with: "private database: ")
       }
@@ -115,10 +117,11 @@ enum PrivateText {
 
   /// Returns the devices that ask to share the private database.
   static func requests(to node: Node) async throws -> [WaitingJoin] {
-    guard let zone = await node.privateZone, await node.ending(in: zone.group) == nil else {
+    guard let zone = await node.privateDatabase.zone(), await node.ending(in: zone.group) == nil
+    else {
       return []
     }
-    return try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
+    return try await node.admissions.waiting(of: zone.group).filter { $0.usedBy == nil }
   }
 
   /// The devices of this node's person that share the private database.
@@ -128,7 +131,7 @@ enum PrivateText {
 
     init(of node: Node) async throws {
       person = await node.person
-      shared = Set(try await node.privateStanding()?.devices.map(\.id) ?? [])
+      shared = Set(try await node.privateDatabase.status()?.devices.map(\.id) ?? [])
     }
 
     /// Whether a device shares it; nil for other people's devices and removed ones.

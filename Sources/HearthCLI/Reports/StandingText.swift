@@ -102,7 +102,7 @@ enum StandingText {
       settingFaults = isOver ? [] : try await SettingFaultText.all(of: zone, on: node)
       onlyHere = isOver ? try await node.transports.changesOnlyHere(in: zone.group) : 0
       withheld = try await StandingText.withheld(of: zone, on: node)
-      let waiting = try await node.waitingJoins(of: zone.group).filter { $0.usedBy == nil }
+      let waiting = try await node.admissions.waiting(of: zone.group).filter { $0.usedBy == nil }
         .map(\.request)
       requests = waiting.map(\.personName)
       let confirmable = membership.confirmable(by: device)

@@ -91,7 +91,7 @@ struct SettingValues: Sendable {
     of scope: SettingScope, _ node: Node, _ household: ZoneState?
   ) async -> ZoneState? {
     guard scope == .person else { return household }
-    return await node.privateZone
+    return await node.privateDatabase.zone()
   }
 }
 

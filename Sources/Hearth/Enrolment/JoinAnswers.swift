@@ -17,11 +17,13 @@ struct KeptAnswer: Codable, Equatable {
   var inviteID: String?
 }
 
-// Answers to join requests, kept until the newcomers have them.
-extension Node {
-  static let answersFact = "joins.answers"
+/// The answers to requests to join, kept until the newcomers have them.
+struct JoinAnswers: NodeWork {
+  let core: NodeCore
+
+  static let fact = "joins.answers"
   /// How long an answer is kept for a newcomer who never fetches it: 30 days.
-  package static let answerMilliseconds: UInt64 = 30 * 24 * 60 * 60 * 1_000
+  static let keptMilliseconds: UInt64 = 30 * 24 * 60 * 60 * 1_000
 
   /// Returns the relay mailbox in which a newcomer looks for an answer.
   private func mailbox(of answer: KeptAnswer) throws -> MailboxAccess? {
@@ -30,42 +32,42 @@ extension Node {
         $0.operation.invite.hex == answer.inviteID
       })
     else { return nil }
-    return try core.connections.requestAccess(of: invite.operation)
+    return try connections.requestAccess(of: invite.operation)
   }
 
-  func keptAnswers() throws -> [KeptAnswer] {
-    guard let encoded = try store.fact(Node.answersFact) else { return [] }
+  func kept() throws -> [KeptAnswer] {
+    guard let encoded = try store.fact(JoinAnswers.fact) else { return [] }
     return try JSONDecoder().decode([KeptAnswer].self, from: Data(encoded))
   }
 
   /// Notifies people who asked by a closed invitation and cannot read the log.
-  func publishFarewells(over settings: [TransportSetting]) async throws {
+  func publishRemovalNotices(over settings: [TransportSetting]) async throws {
     for group in engine.exchangedGroups {
-      let farewells = try engine.farewells(in: group, nowMilliseconds: now())
-      guard !farewells.isEmpty else { continue }
-      for setting in try core.transports.list(of: group) where settings.contains(setting) {
-        guard let transport = try? core.connections.transport(setting.path) else { continue }
-        for farewell in farewells {
-          core.connections.setMailbox(
-            of: farewell.name.scope, to: try core.connections.requestAccess(of: farewell.invite),
+      let notices = try engine.farewells(in: group, nowMilliseconds: now())
+      guard !notices.isEmpty else { continue }
+      for setting in try transports.list(of: group) where settings.contains(setting) {
+        guard let transport = try? connections.transport(setting.path) else { continue }
+        for notice in notices {
+          connections.setMailbox(
+            of: notice.name.scope, to: try connections.requestAccess(of: notice.invite),
             on: transport)
           // An unreachable folder gets it at the next exchange.
-          if (try? await transport.fetch(farewell.name)) != nil { continue }
-          try? await transport.publish(farewell.name, try farewell.bytes())
+          if (try? await transport.fetch(notice.name)) != nil { continue }
+          try? await transport.publish(notice.name, try notice.bytes())
         }
       }
     }
   }
 
   /// Publishes answers where newcomers look for them, until the newcomers have written something.
-  func publishAnswers(over settings: [TransportSetting]) async throws {
-    let answers = try keptAnswers()
+  func publish(over settings: [TransportSetting]) async throws {
+    let answers = try kept()
     guard !answers.isEmpty else { return }
     let waiting = answers.filter { answer in
       guard let group = Identifier(hex: answer.groupID),
         let device = Identifier(hex: answer.deviceID),
         engine.membership(of: group).isActive(device),
-        now() < answer.madeMilliseconds + Node.answerMilliseconds
+        now() < answer.madeMilliseconds + JoinAnswers.keptMilliseconds
       else { return false }
       return !engine.zones.contains { zone in
         zone.group == group
@@ -84,15 +86,15 @@ extension Node {
       return engine.approver(of: device, in: group) == self.device
     }
     for setting in settings {
-      guard let transport = try? core.connections.transport(setting.path) else { continue }
+      guard let transport = try? connections.transport(setting.path) else { continue }
       for answer in due {
         guard let scope = Identifier(hex: answer.scope),
           let group = GroupID(hex: answer.groupID),
-          core.transports.groups(over: setting).contains(group)
+          transports.groups(over: setting).contains(group)
         else { continue }
         let name = BlobName(kind: .capsule, scope: scope)
         if let access = try mailbox(of: answer) {
-          core.connections.setMailbox(of: scope, to: access, on: transport)
+          connections.setMailbox(of: scope, to: access, on: transport)
         }
         // An unreachable folder gets it at the next exchange.
         if let held = try? await transport.fetch(name), held == Array(answer.bytes) { continue }
@@ -102,8 +104,8 @@ extension Node {
     // Another process may have added some meanwhile.
     let done = answers.filter { !waiting.contains($0) }
     guard !done.isEmpty else { return }
-    let rest = try keptAnswers().filter { !done.contains($0) }
+    let rest = try kept().filter { !done.contains($0) }
     let encoded = rest.isEmpty ? nil : Array(try JSONEncoder().encode(rest))
-    try store.transaction { try store.setFact(Node.answersFact, encoded) }
+    try store.transaction { try store.setFact(JoinAnswers.fact, encoded) }
   }
 }

@@ -3,7 +3,7 @@ import HearthMembership
 import HearthStore
 import HearthSync
 
-/// What a household's people are told of, as it stands at one moment.
+/// What a household's people are notified of, at one moment.
 struct PeopleOutline: Equatable {
   let owner: PersonID?
   let people: [PersonID: String]
@@ -26,8 +26,10 @@ struct PeopleOutline: Equatable {
   }
 }
 
-// What others did to the people of a household is told once, when this node learns of it.
-extension Node {
+/// The notices about what others did to the people of a household, once this node learns of it.
+struct PeopleNotices: NodeWork {
+  let core: NodeCore
+
   /// Who belongs to each household in which this device is.
   func activeMemberships() -> [GroupID: Membership] {
     var memberships: [GroupID: Membership] = [:]
@@ -39,7 +41,7 @@ extension Node {
   }
 
   /// Notes what has changed since, unless this device has done it.
-  func noticePeople(since before: [GroupID: Membership]) throws {
+  func notice(since before: [GroupID: Membership]) throws {
     for group in households() {
       try IncarnationNotices(core: core).notice(of: group, isNewcomer: before[group] == nil)
       guard let former = before[group] else { continue }
@@ -52,7 +54,7 @@ extension Node {
       let place = zone.map { shown($0).name } ?? "the household"
       try store.transaction {
         for (person, removal) in returned.sorted(by: { $0.key < $1.key }) {
-          let text = Node.departure(
+          let text = PeopleNotices.departure(
             of: new.people[person] ?? "somebody", from: place, "removed by \(removal.remover)")
           try store.removeNotices(of: .people, in: zone?.id, saying: text)
         }
@@ -79,7 +81,8 @@ extension Node {
     }
     for (person, name) in old.people.sorted(by: { $0.key < $1.key }) where new.people[person] == nil
     {
-      texts.append(Node.departure(of: name, from: place, departure(of: person, membership)))
+      texts.append(
+        PeopleNotices.departure(of: name, from: place, departure(of: person, membership)))
     }
     for (person, name) in new.people.sorted(by: { $0.key < $1.key }) where old.people[person] == nil
     {

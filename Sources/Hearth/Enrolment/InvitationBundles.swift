@@ -51,24 +51,28 @@ private struct RemovedBundles: Codable {
   }
 }
 
-// The files of invitations: whoever made one puts it back where it is damaged or gone, and whoever
-// may close it removes it once it is closed.
-extension Node {
-  private static let invitationsFact = "invitations.kept"
+/// The bundles of invitations on the transports.
+///
+/// Whoever made one puts it back where it is damaged or gone, and whoever may close it removes it
+/// once it is closed.
+struct InvitationBundles: NodeWork {
+  let core: NodeCore
+
+  private static let fact = "invitations.kept"
   /// How many invitations are kept; of older ones a damaged file is not put right.
   private static let maximumKeptInvitations = 32
   /// How many bundles are removed in one exchange; at a relay each is a mailbox to open.
   private static let maximumRemovals = 8
 
   private func keptInvitations() throws -> [KeptInvitation] {
-    guard let encoded = try store.fact(Node.invitationsFact) else { return [] }
+    guard let encoded = try store.fact(InvitationBundles.fact) else { return [] }
     return try JSONDecoder().decode([KeptInvitation].self, from: Data(encoded))
   }
 
   private func keep(_ invitations: [KeptInvitation]) throws {
     let encoded =
       invitations.isEmpty ? nil : Array(try JSONEncoder().encode(invitations))
-    try store.transaction { try store.setFact(Node.invitationsFact, encoded) }
+    try store.transaction { try store.setFact(InvitationBundles.fact, encoded) }
   }
 
   /// Keeps an invitation that this device has just made.
@@ -78,7 +82,7 @@ extension Node {
     let kept = KeptInvitation(
       group: group.hex, invite: try identifier(made.secret.publicKeys.inviteID).hex,
       secret: Data(sealed), capsule: Data(made.capsule))
-    try keep((try keptInvitations() + [kept]).suffix(Node.maximumKeptInvitations))
+    try keep((try keptInvitations() + [kept]).suffix(InvitationBundles.maximumKeptInvitations))
   }
 
   /// Those of the kept invitations by which somebody can still join.
@@ -100,7 +104,7 @@ extension Node {
   ///
   /// Open ones are looked for in a folder with every round. A relay guards what it has, so it is
   /// asked only in a round that looks at everything, and when it was set back.
-  func giveInvitations(
+  func give(
     to transport: any Transport, at setting: TransportSetting, checking check: FileCheck,
     _ round: inout TransportReport
   ) async throws {
@@ -111,7 +115,7 @@ extension Node {
     for invitation in try openInvitations() {
       let secret = try invitation.opened(with: engine.identity.boxPair)
       let name = BlobName(kind: .capsule, scope: try identifier(secret.rendezvousID))
-      core.connections.setMailbox(
+      connections.setMailbox(
         of: name.scope, to: try .rendezvous(of: secret, mayCreate: true), on: transport)
       let right = Array(invitation.capsule)
       let words: String
@@ -138,7 +142,7 @@ extension Node {
   ) async throws {
     let before = try RemovedBundles(in: store)
     let closed = engine.exchangedGroups.filter {
-      core.transports.groups(over: setting).contains($0)
+      transports.groups(over: setting).contains($0)
     }
     .flatMap { engine.closedInvites(in: $0) }
     let due = closed.filter { check == .all || !before.contains($0.hex, at: setting.path) }
@@ -146,11 +150,11 @@ extension Node {
     let kept = try keptInvitations()
     var gone: [String] = []
     do {
-      for invite in due.prefix(check == .all ? due.count : Node.maximumRemovals) {
+      for invite in due.prefix(check == .all ? due.count : InvitationBundles.maximumRemovals) {
         let name = BlobName.bundle(of: invite)
         let secret = kept.first { $0.invite == invite.hex }
           .flatMap { try? $0.opened(with: engine.identity.boxPair) }
-        core.connections.setMailbox(
+        connections.setMailbox(
           of: name.scope, to: .rendezvous(of: invite, with: secret), on: transport)
         do {
           try await transport.remove(name)
@@ -164,7 +168,7 @@ extension Node {
     }
     // An exchange with another transport may have noted more meanwhile.
     var removed = try RemovedBundles(in: store)
-    removed.add(gone, at: setting.path, among: try core.transports.list().map(\.path))
+    removed.add(gone, at: setting.path, among: try transports.list().map(\.path))
     try removed.save(in: store)
     // The secret of a link is kept until its bundle is gone everywhere.
     let over = Set(closed.map(\.hex))
@@ -173,7 +177,7 @@ extension Node {
         guard let group = Identifier(hex: kept.group), membership(of: group).isActive(device)
         else { return false }
         return try !over.contains(kept.invite)
-          || !core.transports.list(of: group).allSatisfy {
+          || !transports.list(of: group).allSatisfy {
             removed.contains(kept.invite, at: $0.path)
           }
       })
@@ -188,11 +192,11 @@ extension Node {
     do {
       return try InvitationCapsule(opening: capsule, with: link.secret)
     } catch let error as CryptoError {
-      throw Node.damaged(at: place, because: error)
+      throw InvitationBundles.damaged(at: place, because: error)
     }
   }
 
-  /// What is told of an invitation whose file was spoilt.
+  /// The error for an invitation whose bundle is damaged.
   static func damaged(at place: String, because cause: any Error) -> HearthError {
     let subject =
       TransportAddress.isRelay(place)

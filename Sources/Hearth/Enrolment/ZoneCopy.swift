@@ -2,11 +2,13 @@ import HearthCRDT
 import HearthStore
 import HearthSync
 
-// What one zone holds, written into another as ordinary changes.
-extension Node {
+/// Writes what one zone holds into another, as ordinary changes.
+struct ZoneCopy: NodeWork {
+  let core: NodeCore
+
   /// The most bytes of values in one transaction, far below what one may have.
-  private static let carriedBytes = 128 * 1024
-  private static let carriedOperations = 1_000
+  private static let maximumBytes = 128 * 1024
+  private static let maximumOperations = 1_000
 
   /// Writes into a zone what another holds and nobody has written there.
   ///
@@ -14,7 +16,7 @@ extension Node {
   /// counters are added up, sets united. Where an id follows from a field's text, the record takes
   /// the id of the new zone. Deleted records stay behind, and so do types that the schema of this
   /// program does not know. Events are written again as this device's.
-  func carry(
+  func copy(
     from old: ZoneID, to new: ZoneID, with engine: inout Engine<ReplicaStore>
   ) throws {
     let moment = now()
@@ -28,18 +30,18 @@ extension Node {
     let (source, target) = (try store.source(of: old), try store.source(of: new))
     for type in schema.records.map(\.id).sorted() where !type.isEvent {
       for id in try source.ids(of: type) {
-        let record = try carried(RecordKey(type: type, id: id), from: source, to: target)
-        let size = record.reduce(0) { $0 + Node.valueBytes(of: $1.body) }
+        let record = try missing(RecordKey(type: type, id: id), from: source, to: target)
+        let size = record.reduce(0) { $0 + ZoneCopy.valueBytes(of: $1.body) }
         // What was written together stays so, if one transaction can hold it.
-        if byteCount + size > Node.carriedBytes
-          || batch.count + record.count > Node.carriedOperations
+        if byteCount + size > ZoneCopy.maximumBytes
+          || batch.count + record.count > ZoneCopy.maximumOperations
         {
           try flush()
         }
         for operation in record {
           batch.append(operation)
-          byteCount += Node.valueBytes(of: operation.body)
-          if byteCount >= Node.carriedBytes || batch.count >= Node.carriedOperations {
+          byteCount += ZoneCopy.valueBytes(of: operation.body)
+          if byteCount >= ZoneCopy.maximumBytes || batch.count >= ZoneCopy.maximumOperations {
             try flush()
           }
         }
@@ -58,15 +60,15 @@ extension Node {
   }
 
   /// What a record lacks in the new zone.
-  private func carried(
+  private func missing(
     _ key: RecordKey, from source: any ProjectionSource, to target: any ProjectionSource
   ) throws -> [HearthCRDT.Operation] {
     guard let state = try source.record(key), !state.life.isDeleted else { return [] }
     let text = schema.naturalKeys[key.type].flatMap { state.shown($0)?.text }
-    let place = RecordKey(
+    let copied = RecordKey(
       type: key.type,
       id: text.map { naturalID(in: target.zone, type: key.type, key: Array($0.utf8)) } ?? key.id)
-    let present = try target.record(place)
+    let present = try target.record(copied)
     guard present?.life.isDeleted != true else { return [] }
     var bodies: [HearthCRDT.Operation.Body] = present == nil ? [.insert] : []
     for entry in state.entries {
@@ -78,7 +80,7 @@ extension Node {
       case .set(let set): bodies += set.values.map { .include(entry.id, $0) }
       }
     }
-    return bodies.map { HearthCRDT.Operation(place, $0) }
+    return bodies.map { HearthCRDT.Operation(copied, $0) }
   }
 
   private static func valueBytes(of body: HearthCRDT.Operation.Body) -> Int {

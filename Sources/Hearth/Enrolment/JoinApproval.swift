@@ -1,0 +1,162 @@
+import Foundation
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+import HearthRelayProtocol
+import HearthStore
+import HearthSync
+import HearthTransport
+
+/// Somebody who asks to be let in, as an admin sees it.
+package struct WaitingJoin: Sendable {
+  package let request: JoinRequest
+  /// Thirty digits that the newcomer's device shows too.
+  package let number: String
+  /// What the newcomer may do.
+  package let role: Role
+  /// Who made the invitation.
+  package let inviterName: String
+  /// Who used the invitation up, where nobody can be let in by it any more.
+  package let usedBy: [String]?
+}
+
+/// Answers requests to join, as an owner or admin.
+struct JoinApproval: NodeWork {
+  let core: NodeCore
+
+  /// The requests to join a group that lie on the transports and that this device can read, in
+  /// order of person's name.
+  func waiting(of group: GroupID) async throws -> [WaitingJoin] {
+    let membership = membership(of: group)
+    guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { return [] }
+    var found: [DeviceID: WaitingJoin] = [:]
+    let invites = membership.invites.filter { $0.operation.admission == .approve && !$0.isClosed }
+    for setting in try transports.list(of: group) where !invites.isEmpty {
+      let transport = try connections.transport(setting.path)
+      for invite in invites {
+        try await visitRequests(by: invite.operation, on: transport) { bytes in
+          guard let request = try? engine.open(request: bytes, to: group),
+            request.invite == invite.operation.invite
+          else { return }
+          found[request.device] = WaitingJoin(
+            request: request,
+            number: JoinNumber.text(
+              group: invite.operation.person == nil ? group : .zero,
+              invite: invite.operation.person == nil ? request.invite : .zero,
+              device: request.device, person: request.person),
+            role: invite.operation.role,
+            inviterName: membership.person(of: invite.creator)?.name ?? "",
+            usedBy: invite.usesLeft > 0
+              ? nil : invite.joins.compactMap { membership.person($0)?.name })
+        }
+      }
+    }
+    return found.values.sorted {
+      ($0.request.personName, $0.request.device) < ($1.request.personName, $1.request.device)
+    }
+  }
+
+  /// The requests by invitations that are closed: nobody can be let in by them any more.
+  func ended(of group: GroupID) async throws -> [JoinRequest] {
+    let membership = membership(of: group)
+    guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { return [] }
+    let invites = membership.invites.filter { $0.operation.admission == .approve && $0.isClosed }
+    var found: [JoinRequest] = []
+    for setting in try transports.list(of: group) {
+      let transport = try connections.transport(setting.path)
+      for invite in invites {
+        try await visitRequests(by: invite.operation, on: transport) { bytes in
+          guard let request = try? engine.open(request: bytes, to: group),
+            request.invite == invite.operation.invite
+          else { return }
+          found.append(request)
+        }
+      }
+    }
+    return found
+  }
+
+  /// Closes invitations by approval that are over, once nobody waits for an answer by them.
+  ///
+  /// - Parameters:
+  ///   - settings: the transports that answered; of others the requests are not known.
+  ///   - unread: groups of which a transport refused a zone.
+  /// - Returns: whether there were any.
+  func closeSettledInvitations(
+    over settings: [TransportSetting], except unread: Set<GroupID>
+  ) async throws -> Bool {
+    var hasClosed = false
+    for group in engine.exchangedGroups where !unread.contains(group) {
+      let ways = try transports.list(of: group)
+      guard !ways.isEmpty, ways.allSatisfy({ settings.contains($0) }) else { continue }
+      for invite in engine.settledInvites(in: group) {
+        var isAwaited = false
+        for way in ways where !isAwaited {
+          let isWhole = try await visitRequests(
+            by: invite, on: connections.transport(way.path)
+          ) { bytes in
+            let isOpen = engine.isUnanswered(request: bytes, by: invite.invite, in: group)
+            isAwaited = isAwaited || isOpen
+          }
+          isAwaited = isAwaited || !isWhole
+        }
+        // Others may have done so meanwhile.
+        guard !isAwaited, engine.settledInvites(in: group).contains(invite) else { continue }
+        try engine.closeInvitation(invite.invite, of: group, nowMilliseconds: now())
+        announce()
+        hasClosed = true
+      }
+    }
+    return hasClosed
+  }
+
+  /// Visits the files of the requests by an invitation, one after the other.
+  ///
+  /// What lies there and cannot be opened is for others or rubbish.
+  ///
+  /// - Returns: false where one could not be read.
+  @discardableResult
+  private func visitRequests(
+    by invite: ControlOperation.InviteCreate, on transport: any Transport,
+    _ visit: ([UInt8]) -> Void
+  ) async throws -> Bool {
+    let access = try connections.requestAccess(of: invite)
+    for slot in 0..<JoinRequests.maximumRequests {
+      let name = Engine<ReplicaStore>.requestName(of: invite.invite, slot: slot)
+      connections.setMailbox(of: name.scope, to: access, on: transport)
+      do {
+        guard let bytes = try await transport.fetch(name) else { return true }
+        visit(bytes)
+      } catch is TransportError {
+        return false
+      }
+    }
+    return true
+  }
+
+  /// Lets in whoever asked, and puts the answer on every transport of the household.
+  ///
+  /// - Throws: `notAllowed` with the reason.
+  func approve(_ waiting: WaitingJoin, named groupName: String) throws {
+    if let names = waiting.usedBy {
+      throw HearthError(
+        .notAllowed,
+        "this invitation was used by \(names.joined(separator: ", ")) and admits nobody else: "
+          + "make another one with `hearth invite --approve`")
+    }
+    let request = waiting.request
+    var draft = engine
+    let moment = now()
+    try store.transaction {
+      draft = engine
+      let answer = try draft.approve(request, named: groupName, nowMilliseconds: moment)
+      let kept = KeptAnswer(
+        groupID: request.group.hex, deviceID: request.device.hex, scope: answer.name.scope.hex,
+        bytes: Data(answer.bytes), madeMilliseconds: moment, inviteID: request.invite.hex)
+      let encoded = try JSONEncoder().encode(try JoinAnswers(core: core).kept() + [kept])
+      try store.setFact(JoinAnswers.fact, Array(encoded))
+    }
+    engine = draft
+    announce()
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import HearthCRDT
+import HearthStore
+import HearthSync
+
+/// A household that was asked to let this node in, and has not answered yet.
+package struct PendingJoin: Codable, Equatable, Sendable {
+  package let groupID: String
+  package let groupName: String
+  package let inviterName: String
+  package let roleName: String
+  /// The folder or relay over which the household is asked.
+  package let folder: String
+  package let askedMilliseconds: UInt64
+  /// Thirty digits that both sides see, to know that the request is this device's.
+  package let number: String
+  let secret: String
+  let capsule: Data
+  var slot: Int
+  var request: Data
+  /// Who told that the invitation was closed; nil while it is open, as far as is known.
+  package var closedBy: String?
+  /// Whose device this one becomes by it; nil where it stays its person's.
+  var personID: String?
+  /// Whether it is the person's private database that was asked for.
+  package var isPrivate: Bool?
+  /// The digest of the answer that was taken; nil while there is none.
+  var taken: String?
+  /// What the request says, as an answer names it; nil where an earlier version asked.
+  var requestHash: Data?
+  /// What is told of an answer that lies there and is not proven; nil while there is none.
+  package var unproven: String?
+  /// Until when somebody can be let in by the invitation; nil where an earlier version asked.
+  package var expiresMilliseconds: UInt64?
+
+  /// Whether the time of the invitation is over, by a clock.
+  package func isOver(at milliseconds: UInt64) -> Bool {
+    expiresMilliseconds.map { $0 < milliseconds } ?? false
+  }
+}
+
+/// A private database that this node was invited to and is not in yet.
+package struct PendingPrivate: Codable, Equatable, Sendable {
+  /// The name of the inviter.
+  package let inviterName: String
+  /// The folder or relay through which it is reached.
+  package let place: String
+  let secret: String
+  let capsule: Data
+  /// The data that must arrive first, in words.
+  package var waitsFor: String?
+  /// The reason why it cannot be joined, in words; nil while it still can.
+  package var refusal: String?
+}
+
+/// What this node was invited to or asked to join, and is not in yet.
+struct PendingEnrolments: NodeWork {
+  let core: NodeCore
+
+  private static let joinsFact = "joins.pending"
+  private static let privateFact = "private.pending"
+
+  /// The households that were asked to let this node in.
+  func joins() throws -> [PendingJoin] {
+    try allJoins().filter { $0.taken == nil }
+  }
+
+  /// The same, and before them what was answered.
+  func allJoins() throws -> [PendingJoin] {
+    guard let encoded = try store.fact(PendingEnrolments.joinsFact) else { return [] }
+    return try JSONDecoder().decode([PendingJoin].self, from: Data(encoded))
+  }
+
+  /// Keeps the requests to join.
+  func keep(_ joins: [PendingJoin]) throws {
+    let encoded = joins.isEmpty ? nil : Array(try JSONEncoder().encode(joins))
+    try store.transaction { try store.setFact(PendingEnrolments.joinsFact, encoded) }
+  }
+
+  /// The private database that this node was invited to and is not in yet.
+  func privateDatabase() throws -> PendingPrivate? {
+    try store.fact(PendingEnrolments.privateFact).map {
+      try JSONDecoder().decode(PendingPrivate.self, from: Data($0))
+    }
+  }
+
+  /// Whether another private database is about to replace the one in use.
+  func awaitsPrivateDatabase() throws -> Bool {
+    try privateDatabase() != nil || joins().contains { $0.isPrivate == true }
+  }
+
+  /// Keeps the private database that this node was invited to.
+  ///
+  /// - Parameter secret: the invitation that was settled; nothing is kept if another process has
+  ///   settled it meanwhile. Nil for a new one.
+  func keep(_ pending: PendingPrivate?, replacing secret: String? = nil) throws {
+    if let secret, try privateDatabase()?.secret != secret { return }
+    let encoded = try pending.map { Array(try JSONEncoder().encode($0)) }
+    try store.transaction { try store.setFact(PendingEnrolments.privateFact, encoded) }
+  }
+}
+
+extension NodeWork {
+  /// What this node was invited to or asked to join, and is not in yet.
+  var pending: PendingEnrolments { PendingEnrolments(core: core) }
+}
