@@ -13,9 +13,10 @@ extension Node {
   /// What a stolen device writes to mislead another one of its person.
   fileprivate func hand(_ value: [UInt8], to device: DeviceID) throws {
     let zone = try #require(core.privateDatabase.zone)
-    let key = RecordKey(type: Node.handedType, id: device)
+    let key = RecordKey(type: RecoveryBundles.locationType, id: device)
     _ = try engine.write(
-      [HearthCRDT.Operation(key, .assign(Node.handedField, .bytes(value)))], to: zone.id,
+      [HearthCRDT.Operation(key, .assign(RecoveryBundles.locationField, .bytes(value)))],
+      to: zone.id,
       nowMilliseconds: nowMilliseconds())
   }
 
@@ -35,17 +36,17 @@ struct CapsuleTests {
     let phone = try await PrivateTests.further("phone", of: laptop, in: zone, family)
     try await Family.settle([laptop, phone])
     let words = try PersonWords.drawn()
-    _ = try await laptop.setWords(words)
+    _ = try await laptop.recovery.activate(words)
     return (laptop, phone, words)
   }
 
   private func place(of words: PersonWords, _ family: Family) throws -> String {
-    let name = try Node.capsuleName(words.words.root().capsuleAccess)
+    let name = try RecoveryBundles.name(of: words.words.root().capsuleAccess)
     return family.folder + "/i/" + name.scope.hex + ".cap"
   }
 
   private func states(_ node: Node) async throws -> [RecoveryCapsuleState] {
-    try #require(try await node.capsuleStanding()).transports.map(\.state)
+    try #require(try await node.recovery.bundleStatus()).transports.map(\.state)
   }
 
   @Test("Every device of the person renews it, also when the one that made the words is revoked")
@@ -59,10 +60,10 @@ struct CapsuleTests {
     #expect(try await states(phone) == [.whole])
     try FileManager.default.removeItem(atPath: place(of: words, family))
     #expect(try await states(phone) == [.missing])
-    #expect(try await phone.examineCapsules(with: words).compactMap(\.fault).count == 1)
+    #expect(try await phone.recovery.examineBundles(with: words).compactMap(\.fault).count == 1)
     _ = try await phone.sync()
     #expect(try await states(phone) == [.whole])
-    #expect(try await phone.examineCapsules(with: words).compactMap(\.fault).isEmpty)
+    #expect(try await phone.recovery.examineBundles(with: words).compactMap(\.fault).isEmpty)
     let (again, _) = try await Node.recover(
       at: family.home("new"), words: words, folders: [family.folder], deviceName: "new",
       revokingOthers: true, passphrase: nil, schema: Family.schema)
@@ -81,9 +82,9 @@ struct CapsuleTests {
     try await laptop.hand(forged, to: phone.device)
     _ = try await laptop.sync()
     _ = try await phone.sync()
-    #expect(try await phone.capsuleStanding()?.isPlaceKnown == false)
+    #expect(try await phone.recovery.bundleStatus()?.isLocationKnown == false)
     // The words themselves let it know.
-    _ = try await phone.examineCapsules(with: words)
+    _ = try await phone.recovery.examineBundles(with: words)
     #expect(try await states(phone) == [.whole])
   }
 
@@ -108,7 +109,7 @@ struct CapsuleTests {
       try Data(RecoveryCapsule.seal(forged, with: root.capsuleAccess))
         .write(to: URL(fileURLWithPath: path))
       #expect(try await states(laptop) == [.whole])
-      let fault = try await laptop.examineCapsules(with: words).compactMap(\.fault).first
+      let fault = try await laptop.recovery.examineBundles(with: words).compactMap(\.fault).first
       #expect(fault?.contains("words rotate") == true)
     }
   }

@@ -148,7 +148,7 @@ struct InvitationClosingTests {
   func lostMaker() async throws {
     let home = try await Home()
     let max = try await admin(home)
-    _ = try await home.anna.setWords(try PersonWords.drawn())
+    _ = try await home.anna.recovery.activate(try PersonWords.drawn())
     _ = try await max.sync()
     let lost = try await max.invitations.create(
       to: home.zone, role: .member, maximumUses: 2,

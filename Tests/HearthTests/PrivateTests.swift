@@ -37,7 +37,7 @@ extension Node {
   fileprivate func writeCapsule(
     for keys: RecoveryPublicKeys, _ access: RecoveryCapsuleAccess, in folder: String
   ) async throws {
-    for group in households() + [engine.privateGroup].compactMap({ $0 })
+    for group in core.households() + [engine.privateGroup].compactMap({ $0 })
     where membership(of: group).recoveryKeys(of: person) == nil {
       try engine.setRecovery(
         sign: keys.sign, box: keys.box, in: group, nowMilliseconds: nowMilliseconds())
@@ -46,7 +46,7 @@ extension Node {
       person: person, name: "Anna", box: keys.boxKey, access: access,
       attestation: [UInt8](repeating: 7, count: Signature.count))
     let transport = try transport(folder)
-    _ = try await replicas.giveRecoveryCapsule(of: owner, to: transport)
+    _ = try await core.replicas.giveRecoveryCapsule(of: owner, to: transport)
   }
 }
 
@@ -234,7 +234,7 @@ struct PrivateTests {
       let anna = nodes[0]
       try await anna.keep(1, "own")
       let words = try PersonWords.drawn()
-      _ = try await anna.setWords(words)
+      _ = try await anna.recovery.activate(words)
       let phone = try await Self.further("phone", of: anna, in: zone, family)
       try await phone.keep(2, "phone")
       try await Family.settle([anna, phone])
@@ -262,7 +262,7 @@ struct PrivateTests {
     let anna = nodes[0]
     try await anna.keep(1, "own")
     let words = try PersonWords.drawn()
-    _ = try await anna.setWords(words)
+    _ = try await anna.recovery.activate(words)
     // A private database of the thief's own, under Anna's id and with her words' public keys; the
     // thief knows the capsule's place from one of her devices.
     let thief = try await Node.create(
@@ -283,7 +283,7 @@ struct PrivateTests {
     #expect(recovered.households.contains { $0.name == "Home" } && recovered.hasPrivateDatabase)
     #expect(try await node.title(1) == "own")
     // With the thief's alone in it.
-    let place = try Node.capsuleName(root.capsuleAccess).scope.hex
+    let place = try RecoveryBundles.name(of: root.capsuleAccess).scope.hex
     let capsule = try #require(
       FileManager.default.contentsOfDirectory(atPath: family.folder + "/i")
         .first { $0.hasPrefix(place) })

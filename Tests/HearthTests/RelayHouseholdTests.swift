@@ -457,7 +457,7 @@ struct RelayHouseholdTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"], over: shelf)
     let words = try PersonWords.drawn()
-    #expect(problems(try await nodes[0].setWords(words)).isEmpty)
+    #expect(problems(try await nodes[0].recovery.activate(words)).isEmpty)
     try await nodes[0].note(Note.id(1), [.assign(Note.title, .text("x"))], in: zone)
     _ = try await nodes[0].sync()
     _ = try await nodes[1].sync()

@@ -36,7 +36,7 @@ public final class HearthNode: Sendable {
     passphrase: String? = nil
   ) async throws -> HearthNode {
     let records = NodeSchema(records: schema.map { $0.schema })
-    guard !records.records.contains(where: { $0.id == Node.handedType }) else {
+    guard !records.records.contains(where: { $0.id == RecoveryBundles.locationType }) else {
       throw HearthError(
         .invalid, "Hearth reserves record type 16383: give yours another number")
     }

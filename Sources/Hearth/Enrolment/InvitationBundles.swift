@@ -11,9 +11,9 @@ import HearthTransport
 private struct KeptInvitation: Codable {
   let group: String
   let invite: String
-  /// The link's secret, sealed to this device; at a relay the capsule's mailbox opens by it.
+  /// The link's secret, sealed to this device; at a relay the bundle's mailbox opens by it.
   let secret: Data
-  /// The sealed capsule.
+  /// The sealed bundle.
   let capsule: Data
 
   /// Returns the link's secret.
@@ -183,7 +183,7 @@ struct InvitationBundles: NodeWork {
       })
   }
 
-  /// Opens an invitation's capsule as it lay on a transport.
+  /// Opens an invitation's bundle as it lay on a transport.
   ///
   /// - Throws: `notFound` where it is damaged: as good as not there, and others may have it whole.
   func open(

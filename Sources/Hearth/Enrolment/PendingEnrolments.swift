@@ -18,7 +18,7 @@ package struct PendingJoin: Codable, Equatable, Sendable {
   let capsule: Data
   var slot: Int
   var request: Data
-  /// Who told that the invitation was closed; nil while it is open, as far as is known.
+  /// Who reported that the invitation was closed; nil while it is open, as far as is known.
   package var closedBy: String?
   /// Whose device this one becomes by it; nil where it stays its person's.
   var personID: String?
@@ -28,7 +28,7 @@ package struct PendingJoin: Codable, Equatable, Sendable {
   var taken: String?
   /// What the request says, as an answer names it; nil where an earlier version asked.
   var requestHash: Data?
-  /// What is told of an answer that lies there and is not proven; nil while there is none.
+  /// The report about an answer that is there and is not proven; nil while there is none.
   package var unproven: String?
   /// Until when somebody can be let in by the invitation; nil where an earlier version asked.
   package var expiresMilliseconds: UInt64?

@@ -178,11 +178,36 @@ package actor Node {
     try core.replicas.working { try work(core) }
   }
 
+  /// Runs a call that works on what is here and waits in between, and that waits for its turn
+  /// however long that takes.
+  func workingPatiently<Result: Sendable>(
+    _ work: @Sendable (NodeCore) async throws -> Result
+  ) async throws -> Result {
+    // A closure of the actor: a task-local value would else let the work resume elsewhere.
+    try await core.replicas.working(isPatient: true) { try await work(core) }
+  }
+
+  /// The nodes whose gate the present task has.
+  @TaskLocal private static var gates: Set<ObjectIdentifier> = []
+
   /// Runs a call that exchanges with transports while no other one does; it may call another one.
   func alone<Result: Sendable>(
     _ work: @Sendable (NodeCore) async throws -> Result
   ) async throws -> Result {
-    try await core.alone { try await work(core) }
+    let id = ObjectIdentifier(self)
+    guard !Node.gates.contains(id) else {
+      return try await core.replicas.working { try await work(core) }
+    }
+    return try await core.replicas.working {
+      // The wait may fail after the gate was taken, as the node was closed meanwhile.
+      var isTaken = false
+      defer { if isTaken { core.gate.giveBack() } }
+      try await core.replicas.whileWaiting {
+        await core.gate.take()
+        isTaken = true
+      }
+      return try await Node.$gates.withValue(Node.gates.union([id])) { try await work(core) }
+    }
   }
 
   // MARK: Identity

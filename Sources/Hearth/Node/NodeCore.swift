@@ -15,7 +15,7 @@ final class NodeCore: NodeWork {
   let replicas: NodeReplicas
   let clock: @Sendable () -> UInt64
   let observers = ChangeObservers()
-  private let gate = ExchangeGate()
+  let gate = ExchangeGate()
   /// The households that the last exchange admitted this node to, after its request.
   var lastAdmissions: [ZoneID] = []
   /// The report of the last exchange over all transports; joining ends with one.
@@ -50,25 +50,6 @@ final class NodeCore: NodeWork {
       lock: lock, anchorFile: DiskAnchorFile(path: folder.anchor), now: now
     ) {
       try NodeReplicas.Content(of: folder, as: identity, schema, nowMilliseconds: now())
-    }
-  }
-
-  /// The nodes whose gate the present task has.
-  @TaskLocal private static var gates: Set<ObjectIdentifier> = []
-
-  /// Runs a call that exchanges with transports while no other one does; it may call another one.
-  func alone<Result>(_ body: () async throws -> Result) async throws -> Result {
-    let id = ObjectIdentifier(self)
-    guard !NodeCore.gates.contains(id) else { return try await replicas.working(body) }
-    return try await replicas.working {
-      // The wait may fail after the gate was taken, as the node was closed meanwhile.
-      var isTaken = false
-      defer { if isTaken { gate.giveBack() } }
-      try await replicas.whileWaiting {
-        await gate.take()
-        isTaken = true
-      }
-      return try await NodeCore.$gates.withValue(NodeCore.gates.union([id]), operation: body)
     }
   }
 

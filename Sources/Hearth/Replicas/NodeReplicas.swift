@@ -105,7 +105,10 @@ final class NodeReplicas: ReplicaTurns {
   ///
   /// It waits for its turn without holding up other calls of this process.
   ///
-  /// - Parameter isPatient: whether it waits for another process however long that takes.
+  /// - Parameters:
+  ///   - isPatient: whether it waits for another process however long that takes.
+  ///   - work: a closure of the node's actor. With a task-local value, another one could resume
+  ///     elsewhere after it has waited.
   /// - Throws: what the work throws; `locked` where another process holds the node for too long.
   func working<Result>(
     isPatient: Bool = false, _ work: () async throws -> Result

@@ -301,8 +301,8 @@ struct DoctorCommand: AsyncParsableCommand {
 
   /// The faults of recovery bundles, which keep recovery words from working.
   private func capsules(of node: Node) async throws -> [DoctorFinding] {
-    guard let standing = try await node.capsuleStanding() else { return [] }
-    guard standing.isPlaceKnown else {
+    guard let standing = try await node.recovery.bundleStatus() else { return [] }
+    guard standing.isLocationKnown else {
       return [
         DoctorFinding(
           "words",
@@ -312,7 +312,7 @@ struct DoctorCommand: AsyncParsableCommand {
       ]
     }
     return standing.transports.compactMap { place, state in
-      Node.fault(of: state).map {
+      RecoveryBundleStatus.fault(of: state).map {
         DoctorFinding("words", "\(place): \($0)", remedy: "`hearth sync` here writes it again")
       }
     }

@@ -37,7 +37,7 @@ struct WordsCommand: AsyncParsableCommand {
     func run() async throws {
       try printing.requireScreen(isJSON: options.json)
       let node = try await options.open()
-      guard try await node.wordsState() == .none else {
+      guard try await node.recovery.state() == .none else {
         throw CommandFailure(
           .failed, "you have recovery words, but no device keeps them: they cannot be shown again",
           hint: "`hearth words check` tests whether your sheet is right; `hearth words rotate` "
@@ -51,7 +51,7 @@ struct WordsCommand: AsyncParsableCommand {
       let words = try PersonWords.drawn()
       try printing.print(words, isJSON: options.json)
       try WordsPrinting.confirm(words, otherwise: "no words are in force: try again")
-      let report = try await node.setWords(words)
+      let report = try await node.recovery.activate(words)
       try await WordsPrinting.finish(
         node, report,
         Telling.hasReached(report)
@@ -88,8 +88,8 @@ struct WordsCommand: AsyncParsableCommand {
     func run() async throws {
       let node = try await options.open()
       let words = try SecretInput.words(asking: "your twelve recovery words, in one line:")
-      let verdict = try await node.check(words)
-      let capsules = verdict == .right ? try await node.examineCapsules(with: words) : []
+      let verdict = try await node.recovery.check(words)
+      let capsules = verdict == .right ? try await node.recovery.examineBundles(with: words) : []
       let lacking = try await StrandedText.items(on: node)
       let hasWay = try await !node.transports.list().isEmpty
       let warnings =
@@ -150,13 +150,13 @@ struct WordsCommand: AsyncParsableCommand {
       try printing.requireScreen(isJSON: options.json)
       let node = try await options.open()
       try await Telling.first(node)
-      guard try await node.wordsState() == .set else {
+      guard try await node.recovery.state() == .set else {
         throw CommandFailure(
           .failed, "you have no recovery words yet", hint: "`hearth words show` makes them")
       }
       var typed = try SecretInput.line(asking: "your present recovery words, in one line:")
       let old = try PersonWords(consuming: &typed)
-      guard try await node.check(old) == .right else {
+      guard try await node.recovery.check(old) == .right else {
         throw CommandFailure(
           .notAllowed, "these are not your present recovery words", hint: "use the latest sheet"
         )
@@ -164,7 +164,7 @@ struct WordsCommand: AsyncParsableCommand {
       let words = try PersonWords.drawn()
       try printing.print(words, isJSON: options.json)
       try WordsPrinting.confirm(words, otherwise: "the old words stay in force")
-      let report = try await node.rotateWords(old, to: words)
+      let report = try await node.recovery.rotate(old, to: words)
       try await WordsPrinting.finish(
         node, report,
         Telling.hasReached(report)

@@ -38,7 +38,7 @@ struct StatusCommand: AsyncParsableCommand {
       let number: Int
       let kind: String
       let path: String
-      let cargo: CargoText
+      let cargo: ScopeText
       let unpublishedSegments: Int?
       let failure: String?
       let problem: String?
@@ -102,7 +102,7 @@ struct StatusCommand: AsyncParsableCommand {
         Document.Transport(
           number: status.setting.number, kind: status.setting.kind.rawValue,
           path: status.setting.path,
-          cargo: await CargoText(status.setting, on: node),
+          cargo: await ScopeText(status.setting, on: node),
           unpublishedSegments: status.unpublished, failure: status.failure,
           problem: status.oldKeys.map { "\($0.fault): \($0.remedy)" },
           setBack: status.rollbackMilliseconds.map(MomentText.iso)))

@@ -30,13 +30,13 @@ struct TransportCommand: AsyncParsableCommand {
     @Argument(help: "The folder.", completion: .directory)
     var path: String
 
-    @OptionGroup var cargo: CargoOptions
+    @OptionGroup var scope: ScopeOptions
     @OptionGroup var options: CommonOptions
 
     func run() async throws {
       let node = try await options.open()
       let setting = try await node.transports.add(
-        folder: path, carrying: cargo.cargo(options, on: node))
+        folder: path, carrying: scope.scope(options, on: node))
       try await TransportCommand.tell(setting, options, node)
     }
   }
@@ -61,13 +61,13 @@ struct TransportCommand: AsyncParsableCommand {
     @Option(help: "The token from the relay's operator, if one is needed.")
     var token: String?
 
-    @OptionGroup var cargo: CargoOptions
+    @OptionGroup var scope: ScopeOptions
     @OptionGroup var options: CommonOptions
 
     func run() async throws {
       let node = try await options.open()
       let setting = try await node.transports.add(
-        relay: address, token: token, carrying: cargo.cargo(options, on: node))
+        relay: address, token: token, carrying: scope.scope(options, on: node))
       try await TransportCommand.tell(setting, options, node)
     }
   }
@@ -96,13 +96,13 @@ struct TransportCommand: AsyncParsableCommand {
     let kind: String
     let path: String
     /// The scope.
-    let cargo: CargoText
+    let cargo: ScopeText
 
     init(_ setting: TransportSetting, on node: Node) async {
       number = setting.number
       kind = setting.kind.rawValue
       path = setting.path
-      cargo = await CargoText(setting, on: node)
+      cargo = await ScopeText(setting, on: node)
     }
   }
 

@@ -1,5 +1,3 @@
-import Foundation
-import Glibc
 import HearthCRDT
 import HearthCrypto
 import HearthMembership
@@ -7,120 +5,21 @@ import HearthRelayProtocol
 import HearthSync
 import HearthTransport
 
-/// What was recovered.
-package struct Recovered: Sendable {
-  /// The households that are here again.
-  package let households: [(zone: ZoneID, name: String, revokedDevices: [String])]
-  /// Those that the words do not open any more, with the reason.
-  package let refused: [(name: String, reason: String)]
-  /// Whether what the person keeps for itself is here again.
-  package let hasPrivateDatabase: Bool
-}
+/// Takes the groups of a person back, with recovery words.
+struct GroupRecovery: NodeWork {
+  let core: NodeCore
 
-/// What a node that is being recovered took back.
-private struct TakenBack {
-  var households: [(zone: ZoneID, name: String, revokedDevices: [String])] = []
-  var hasPrivateDatabase = false
-}
-
-// A bare machine becomes a device of a person again, from words and a shared folder alone.
-extension Node {
-  /// Makes a node out of recovery words and what lies in shared folders.
-  ///
-  /// Everything is prepared in a folder beside the home, which takes the home's place when it is
-  /// complete; only then do others hear of the new device. Whatever fails before leaves nothing.
-  ///
-  /// - Parameters:
-  ///   - path: the home, which must not hold a node yet.
-  ///   - folders: the shared folders, at least one.
-  ///   - revokingOthers: whether every other device of the person ends.
-  /// - Throws: `exists`, `invalid` for a relay's address that cannot be,
-  ///   `offline` if no folder can be read, `notFound` if none holds a capsule for
-  ///   the words, `corrupt` if the capsule is forged or damaged, `notAllowed` if the person was
-  ///   removed or the words were replaced.
-  package static func recover(
-    at path: String, words: PersonWords, folders: [String], deviceName: String,
-    revokingOthers: Bool, passphrase: [UInt8]?, schema: NodeSchema,
-    now: @escaping @Sendable () -> UInt64 = Node.wallClock
-  ) async throws -> (node: Node, recovered: Recovered) {
-    let home = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL.path
-    try NodeFolder(home).requireFree()
-    let root = try words.words.root()
-    let folders = try folders.map {
-      TransportAddress.isRelay($0) || $0.contains("://")
-        ? try TransportAddress.relay($0).description : try SharedFolderPath.checked($0, home: home)
-    }
-    let source = RecoverySource(root: root)
-    var listing = try await source.listing(at: folders)
-    let leadsToPrivate = listing.groups.contains { isAttested($0, of: listing.person, by: root) }
-    let draft = home + ".recovering"
-    var refused: [Refusal] = []
-    var taken = TakenBack()
-    repeat {
-      do {
-        taken = try await prepare(
-          at: draft, listing, leadingToPrivate: leadsToPrivate, with: root, from: folders,
-          deviceName: deviceName, revokingOthers: revokingOthers, passphrase: passphrase,
-          schema: schema, now: now)
-      } catch let refusal as Refusal {
-        // Begun anew without it, so that nothing of it stays.
-        refused.append(refusal)
-        listing.groups.removeAll { $0.id == refusal.group }
-      }
-    } while taken.households.isEmpty && listing.groups.contains { $0.database == .shared }
-    guard !taken.households.isEmpty else {
-      throw refused.first?.error
-        ?? HearthError(.notFound, "these words lead to no household: there is nothing to recover")
-    }
-    // An empty folder may be replaced; one that was filled meanwhile is not.
-    guard rename(draft, home) == 0 else {
-      let reason = String(cString: strerror(errno))
-      try? NodeFolder(draft).remove()
-      throw HearthError(.io, "the node cannot be moved to \(home): \(reason)")
-    }
-    let node = try await Node.open(at: home, passphrase: passphrase, schema: schema, now: now)
-    _ = try await node.sync()
-    return (
-      node,
-      Recovered(
-        households: taken.households, refused: refused.map { ($0.name, $0.error.message) },
-        hasPrivateDatabase: taken.hasPrivateDatabase)
-    )
+  /// What a node that is being recovered took back.
+  struct TakenBack {
+    var households: [(zone: ZoneID, name: String, revokedDevices: [String])] = []
+    var hasPrivateDatabase = false
   }
 
   /// A household that the words do not open any more.
-  private struct Refusal: Error {
+  struct Refusal: Error {
     let group: GroupID
     let name: String
     let error: HearthError
-  }
-
-  /// Makes the complete node in a folder; nothing stays there if that fails.
-  private static func prepare(
-    at draft: String, _ listing: RecoveryListing, leadingToPrivate leadsToPrivate: Bool,
-    with root: RecoveryRoot, from folders: [String], deviceName: String, revokingOthers: Bool,
-    passphrase: [UInt8]?, schema: NodeSchema,
-    now: @escaping @Sendable () -> UInt64
-  ) async throws -> TakenBack {
-    try NodeFolder(draft).remove()
-    do {
-      let node = try await Node.create(
-        at: draft, person: listing.personName, personID: listing.person, device: deviceName,
-        passphrase: passphrase, schema: schema, now: now)
-      do {
-        let taken = try await node.takeBack(
-          listing, leadingToPrivate: leadsToPrivate, with: root, from: folders,
-          revokingOthers: revokingOthers)
-        try await node.close()
-        return taken
-      } catch {
-        try? await node.close()
-        throw error
-      }
-    } catch {
-      try? NodeFolder(draft).remove()
-      throw error
-    }
   }
 
   /// Lists this device at the relays by the words, whose key manages there: no other device may be
@@ -139,18 +38,16 @@ extension Node {
     }
   }
 
-  // MARK: Inside the new node
-
-  /// Lets each way carry what was found there.
+  /// Lets each transport carry what was found there.
   ///
-  /// What goes by one way alone does not come to lie at another. A way by which all came carries
-  /// everything.
-  private func carryWhatLies(_ groups: [RecoveryListing.Group]) async throws {
-    for setting in try core.transports.list() {
+  /// What one transport alone carried is not stored at another. A transport by which all came
+  /// carries everything.
+  private func limitScopes(_ groups: [RecoveryListing.Group]) async throws {
+    for setting in try transports.list() {
       var found: [RecoveryListing.Group] = []
       for group in groups where try await lies(group.id, at: setting.path) { found.append(group) }
       guard found.count < groups.count, !found.isEmpty else { continue }
-      _ = try core.transports.setScope(
+      _ = try transports.setScope(
         of: setting.path,
         to: TransportScope(
           households: found.filter { $0.database == .shared }.map(\.id),
@@ -162,7 +59,7 @@ extension Node {
   private func lies(_ group: GroupID, at place: String) async throws -> Bool {
     guard let control = try? engine.controlZone(of: group) else { return false }
     do {
-      return try await !core.connections.transport(place).list(zoneTag: control.tag).segments
+      return try await !connections.transport(place).list(zoneTag: control.tag).segments
         .isEmpty
     } catch let error as TransportError where error.code == .relayRefused {
       return false
@@ -170,44 +67,43 @@ extension Node {
   }
 
   /// Takes every group of a listing and makes this device one of the person.
-  private func takeBack(
+  func takeBack(
     _ listing: RecoveryListing, leadingToPrivate leadsToPrivate: Bool, with root: RecoveryRoot,
     from folders: [String], revokingOthers: Bool
   ) async throws -> TakenBack {
-    try await alone {
-      // Everything is looked for everywhere; what was found where is known afterwards.
-      for folder in folders {
-        _ =
-          TransportAddress.isRelay(folder)
-          ? try await core.transports.add(relay: folder, token: nil, carrying: nil)
-          : try core.transports.add(folder: folder, carrying: nil)
-      }
-      let reader = Recovering(
-        person: listing.person, root: root, folders: folders, revokesOthers: revokingOthers)
-      var taken = TakenBack()
-      var known: Set<DeviceID> = []
-      for group in listing.groups where group.database == .shared {
-        try await refusing(group) {
-          try await fetch(group, as: reader)
-          known.formUnion(
-            membership(of: group.id).devices.filter { $0.person == reader.person }.map(\.id))
-          let revoked = try enrol(in: group.id, as: reader)
-          let zones = allZones().filter { $0.group == group.id && $0.kind == .data }
-          guard let zone = zones.first else {
-            throw HearthError(.corrupt, "the household \(group.name) has no zone of records")
-          }
-          taken.households.append((zone.id, zone.name, revoked))
-        }
-      }
-      taken.hasPrivateDatabase = try await takeBackPrivate(listing, as: reader, known)
-      if folders.count > 1 { try await carryWhatLies(listing.groups) }
-      // Under the keys of this moment, before the node is closed and moved.
-      for zone in allZones().map(\.id) { _ = try engine.seal(zone) }
-      try Anchor.keepUp(anchorFile, with: engine)
-      try await listByWords(root, at: folders)
-      try keepAccess(of: root, signsPrivate: taken.hasPrivateDatabase || !leadsToPrivate)
-      return taken
+    // Everything is looked for everywhere; what was found where is known afterwards.
+    for folder in folders {
+      _ =
+        TransportAddress.isRelay(folder)
+        ? try await transports.add(relay: folder, token: nil, carrying: nil)
+        : try transports.add(folder: folder, carrying: nil)
     }
+    let reader = Recovering(
+      person: listing.person, root: root, folders: folders, revokesOthers: revokingOthers)
+    var taken = TakenBack()
+    var known: Set<DeviceID> = []
+    for group in listing.groups where group.database == .shared {
+      try await refusing(group) {
+        try await fetch(group, as: reader)
+        known.formUnion(
+          membership(of: group.id).devices.filter { $0.person == reader.person }.map(\.id))
+        let revoked = try enrol(in: group.id, as: reader)
+        let zones = allZones().filter { $0.group == group.id && $0.kind == .data }
+        guard let zone = zones.first else {
+          throw HearthError(.corrupt, "the household \(group.name) has no zone of records")
+        }
+        taken.households.append((zone.id, zone.name, revoked))
+      }
+    }
+    taken.hasPrivateDatabase = try await takeBackPrivate(listing, as: reader, known)
+    if folders.count > 1 { try await limitScopes(listing.groups) }
+    // Under the keys of this moment, before the node is closed and moved.
+    for zone in allZones().map(\.id) { _ = try engine.seal(zone) }
+    try Anchor.keepUp(anchorFile, with: engine)
+    try await listByWords(root, at: folders)
+    try RecoveryBundles(core: core).keepAccess(
+      of: root, signsPrivate: taken.hasPrivateDatabase || !leadsToPrivate)
+    return taken
   }
 
   /// As whom and from where a node takes groups back.
@@ -236,7 +132,7 @@ extension Node {
 
   /// Takes the private database back: the one that the words signed.
   ///
-  /// Whoever has a device of the person, and so the place of the capsule, can write a capsule that
+  /// Whoever has a device of the person, and so the location of the bundle, can write a bundle that
   /// names a private database of its own making; it cannot sign it. Devices that no household knows
   /// as the person's are cut off, before anything is written.
   ///
@@ -245,7 +141,7 @@ extension Node {
     _ listing: RecoveryListing, as reader: Recovering, _ known: Set<DeviceID>
   ) async throws -> Bool {
     let groups = listing.groups.filter { $0.database == .personal }
-    let signed = groups.first { Node.isAttested($0, of: reader.person, by: reader.root) }
+    let signed = groups.first { RecoveryBundles.isAttested($0, of: reader.person, by: reader.root) }
     guard let group = signed ?? groups.first else { return false }
     core.joiningGroup = group.id
     defer { core.joiningGroup = nil }
@@ -263,7 +159,7 @@ extension Node {
       for stranger in strangers where engine.membership(of: group.id).isActive(stranger) {
         try engine.revoke(stranger, from: group.id, nowMilliseconds: now())
       }
-      try core.privateDatabase.adopt(group.id)
+      try privateDatabase.adopt(group.id)
     }
     return true
   }
@@ -280,7 +176,7 @@ extension Node {
     var fault: String?
     // Each round may bring keys that open more of the log.
     repeat {
-      try await enterRelays(group.id, of: reader.person, with: reader.root, reader.folders)
+      try await followRekeys(group.id, of: reader.person, with: reader.root, reader.folders)
       fault = try await pull([control], from: reader.folders)
     } while try engine.takeRecoveryKeys(of: group.id, for: reader.person, with: reader.root)
     let isThere = try await lies(group.id, atOneOf: reader.folders)
@@ -292,7 +188,7 @@ extension Node {
           + "until everything has arrived")
     }
     do {
-      try requireStanding(of: reader.person, in: group, with: reader.root)
+      try requireMembership(of: reader.person, in: group, with: reader.root)
     } catch let error as HearthError {
       guard let fault else { throw error }
       throw HearthError(
@@ -317,14 +213,14 @@ extension Node {
     return reader.revokesOthers ? others.map(\.card.name) : []
   }
 
-  /// Goes the way from the keys in the capsule to the relays' present ones.
-  private func enterRelays(
+  /// Follows the rekey handoffs from the keys in the bundle to the relays' present ones.
+  private func followRekeys(
     _ group: GroupID, of person: PersonID, with root: RecoveryRoot, _ places: [String]
   ) async throws {
     for place in places where TransportAddress.isRelay(place) {
       do {
-        try await core.connections.admit(
-          to: group, over: core.connections.transport(place), as: [(person, root.boxPair)])
+        try await connections.admit(
+          to: group, over: connections.transport(place), as: [(person, root.boxPair)])
       } catch let error as TransportError {
         throw HearthError(.offline, "\(error)", cause: error)
       }
@@ -341,9 +237,9 @@ extension Node {
       for zone in zones {
         do {
           report.add(
-            try await replicas.pull([zone], from: core.connections.transport(path), named: path))
+            try await replicas.pull([zone], from: connections.transport(path), named: path))
         } catch let error as TransportError where error.code == .relayRefused {
-          // It may go over another way.
+          // Another transport may carry it.
           continue
         } catch let error as TransportError {
           throw TransportAddress.unreadable(path, because: error)
@@ -355,7 +251,7 @@ extension Node {
   }
 
   /// Believes the group's log alone.
-  private func requireStanding(
+  private func requireMembership(
     of person: PersonID, in group: RecoveryListing.Group, with root: RecoveryRoot
   ) throws {
     let membership = engine.membership(of: group.id)

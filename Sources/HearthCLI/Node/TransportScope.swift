@@ -30,16 +30,16 @@ extension TransportCommand {
     @Flag(help: "Let it carry everything, also households that you join later.")
     var everything = false
 
-    @OptionGroup var cargo: CargoOptions
+    @OptionGroup var scope: ScopeOptions
     @OptionGroup var options: CommonOptions
 
     /// Whether the options replace the whole scope, and do not extend it.
     private func setsAll() throws -> Bool {
-      let names = !cargo.only.isEmpty || options.household != nil
+      let names = !scope.only.isEmpty || options.household != nil
       let isMixed =
         [everything, names, !also.isEmpty].count(where: \.self) > 1
-        || everything && cargo.privateDatabase
-      guard !isMixed, everything || names || !also.isEmpty || cargo.privateDatabase else {
+        || everything && scope.privateDatabase
+      guard !isMixed, everything || names || !also.isEmpty || scope.privateDatabase else {
         throw CommandFailure(
           .usage, isMixed ? "these options exclude each other" : "no option says what it carries",
           hint: "use one of --everything, --only NAME and --also NAME; --private goes with the "
@@ -51,14 +51,14 @@ extension TransportCommand {
     func run() async throws {
       let setsAll = try setsAll()
       let node = try await options.open()
-      let wanted = try await cargo.cargo(options, on: node)
-      let added = try await CargoOptions.groups(named: also, on: node)
+      let wanted = try await scope.scope(options, on: node)
+      let added = try await ScopeOptions.groups(named: also, on: node)
       let setting =
         setsAll
         ? try await node.transports.setScope(of: name, to: wanted)
         : try await node.transports.extendScope(
           of: name,
-          by: TransportScope(households: added, privateDatabase: cargo.privateDatabase))
+          by: TransportScope(households: added, privateDatabase: scope.privateDatabase))
       let item = await Item(setting, on: node)
       let warnings = try await StrandedText.warnings(on: node)
       try await node.close()

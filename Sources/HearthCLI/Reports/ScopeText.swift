@@ -5,7 +5,7 @@ import HearthMembership
 import HearthSync
 
 /// The scope of a transport, as options.
-struct CargoOptions: ParsableArguments {
+struct ScopeOptions: ParsableArguments {
   @Option(
     name: .long, help: "A household that it carries, and no other; repeatable.")
   var only: [String] = []
@@ -16,11 +16,11 @@ struct CargoOptions: ParsableArguments {
   /// Returns the given scope; nil if none was given, which means everything.
   ///
   /// `--household NAME`, which every command has, is the same as `--only NAME`.
-  func cargo(_ options: CommonOptions, on node: Node) async throws -> TransportScope? {
+  func scope(_ options: CommonOptions, on node: Node) async throws -> TransportScope? {
     let names = only + [options.household].compactMap(\.self)
     guard !names.isEmpty || privateDatabase else { return nil }
     return TransportScope(
-      households: try await CargoOptions.groups(named: names, on: node),
+      households: try await ScopeOptions.groups(named: names, on: node),
       privateDatabase: privateDatabase)
   }
 
@@ -32,7 +32,7 @@ struct CargoOptions: ParsableArguments {
 }
 
 /// The scope of a transport, in words and for programs.
-struct CargoText: Encodable {
+struct ScopeText: Encodable {
   /// Whether the transport carries everything, including future zones.
   let isEverything: Bool
   /// The names of the households that it carries.

@@ -33,45 +33,6 @@ package struct RelayNewsSource: Equatable, Sendable {
   }
 }
 
-extension Node {
-  /// What to watch between two rounds.
-  package func newsSource() throws -> NewsSource {
-    let settings = try core.transports.list()
-    return NewsSource(
-      folders: settings.filter { $0.kind == .folder }.map { setting in
-        let carried = core.transports.groups(over: setting)
-        let zones = allZones().filter { engine.isExchanged($0) && carried.contains($0.group) }
-        return FolderNewsSource(path: setting.path, zoneTags: Set(zones.map(\.tag)))
-      },
-      relays: try settings.filter { $0.kind == .relay }.map { try newsSource(of: $0) },
-      database: folder.database)
-  }
-
-  /// The zones' mailboxes, and those in which requests to join and answers lie.
-  private func newsSource(of setting: TransportSetting) throws -> RelayNewsSource {
-    let relay = try core.connections.relay(setting.path)
-    var accesses = relay.directory.zones.keys.sorted().compactMap { tag in
-      relay.directory.zones[tag]
-    }.filter(\.mayCreate)
-    for join in try core.pending.joins() where join.folder == setting.path {
-      accesses.append(try core.connections.requestAccess(of: try InviteSecret(text: join.secret)))
-    }
-    for group in engine.exchangedGroups where relay.carried.contains(group) {
-      let membership = membership(of: group)
-      guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { continue }
-      for invite in membership.invites
-      where invite.operation.admission == .approve && !invite.isClosed && invite.usesLeft > 0 {
-        accesses.append(try core.connections.requestAccess(of: invite.operation))
-      }
-    }
-    // The connection that the exchanges use, which is shared.
-    let link = try Connections.link(
-      setting.path, token: setting.token, device: device.hex, identity: engine.identity)
-    return RelayNewsSource(
-      place: setting.path, accesses: accesses.map { relay.belonging($0) }, link: link)
-  }
-}
-
 /// Waits for news between two rounds, while the node itself is closed and free for others.
 ///
 /// News is a change in a shared folder, something that was stored at a relay, or a write to the

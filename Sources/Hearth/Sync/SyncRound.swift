@@ -3,7 +3,7 @@ import HearthSync
 
 /// Which step with which transport follows which in one sync.
 ///
-/// A value without a transport: it is told what came of each step, and says which to start.
+/// A value without a transport: it gets the result of each step, and says which to start.
 struct SyncRound {
   /// A step to start.
   enum Start: Equatable, Sendable {

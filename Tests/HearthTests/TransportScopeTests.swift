@@ -17,7 +17,7 @@ extension Node {
 }
 
 @Suite("What goes over which way")
-struct TransportCargoTests {
+struct TransportScopeTests {
   /// A node that is in two households and in nothing else.
   private func node(_ family: Family) async throws -> (node: Node, home: ZoneState, flat: ZoneState)
   {
@@ -182,7 +182,7 @@ struct TransportCargoTests {
     _ = try await anna.transports.add(
       folder: places[1], carrying: only(flat, privateDatabase: true))
     let words = try PersonWords.drawn()
-    _ = try await anna.setWords(words)
+    _ = try await anna.recovery.activate(words)
     let own = try #require(await anna.privateDatabase.zone())
     try await anna.note(Note.id(1), [.insert, .assign(Note.title, .text("mine"))], in: own.id)
     _ = try await anna.sync()

@@ -8,9 +8,9 @@ import HearthTransport
 struct RecoverySource {
   let root: RecoveryRoot
 
-  /// Finds the capsules of the words; what one does not say another may.
+  /// Finds the bundles of the words; what one does not say another may.
   func listing(at folders: [String]) async throws -> RecoveryListing {
-    let name = try Node.capsuleName(root.capsuleAccess)
+    let name = try RecoveryBundles.name(of: root.capsuleAccess)
     var found: RecoveryListing?
     var problem: HearthError?
     for path in folders {
@@ -44,13 +44,13 @@ struct RecoverySource {
           : "that it is the right \(place), and that everything has arrived in it"))
   }
 
-  /// A transport before there is a node: it sees the capsule of the words, and no more.
+  /// A transport before there is a node: it sees the bundle of the words, and no more.
   private func transport(at place: String) throws -> any Transport {
     guard TransportAddress.isRelay(place) else {
       return FolderTransport(path: place, digest: { segmentDigest($0) })
     }
     let address = try RelayAddress(place)
-    let name = try Node.capsuleName(root.capsuleAccess)
+    let name = try RecoveryBundles.name(of: root.capsuleAccess)
     var directory = RelayDirectory()
     directory.capsules[name.scope] = try .recovery(root.capsuleAccess, mayCreate: false)
     return RelayTransport(
