@@ -21,7 +21,7 @@ extension Engine {
       .tooLarge,
       "this device has reached its limit in one record (\(key.type)): "
         + "\(room.historyValues) values of one history, \(room.units) elements of sets or "
-        + "\(Int(room.units) * Limits.recordUnitBytes >> 10) KiB of long values"
+        + "\((Int(room.units) * Limits.recordUnitBytes) >> 10) KiB of long values"
         + (author.isFirst ? "" : " since it was restored or copied") + ": use another record")
   }
 
