@@ -20,16 +20,19 @@ extension HostileMember {
     return try controlBomb(number, measure) { _, _ in report }
   }
 
-  /// Logs of devices for which nothing vouches: each begins with a joining by an invitation that
-  /// there never was.
-  package mutating func strangers(_ number: Int) throws -> [HostileFile] {
+  /// Logs of devices for which nothing vouches: each begins with a joining with a made-up proof.
+  ///
+  /// - Parameter invites: the invitations that they name; each one that there never was if empty.
+  package mutating func strangers(
+    _ number: Int, naming invites: [Identifier]
+  ) throws -> [HostileFile] {
     var found: [HostileFile] = []
     for _ in 0..<number {
       let (stranger, card) = try newDevice()
       var log = try self.log(of: stranger)
       let join = ControlOperation.Join(
-        invite: identifier(), person: identifier(), personName: "Nobody", device: card,
-        proof: dice.bytes(64))
+        invite: invites.isEmpty ? identifier() : dice.pick(invites), person: identifier(),
+        personName: "Nobody", device: card, proof: dice.bytes(64))
       let first = log.change([.join(join)], nowMilliseconds: nowMilliseconds)
       found.append(try log.seal([first]))
     }
@@ -69,7 +72,7 @@ extension HostileMember {
   }
 
   /// The keys of a device that nobody knows, and how it introduces itself.
-  private mutating func newDevice() throws -> (device: DeviceIdentity, card: DeviceCard) {
+  mutating func newDevice() throws -> (device: DeviceIdentity, card: DeviceCard) {
     var seed = dice.bytes(SecretKey.count)
     let device = try DeviceIdentity(master: SecretKey(consuming: &seed))
     let card = DeviceCard(
@@ -78,7 +81,7 @@ extension HostileMember {
   }
 
   /// The log of a device that has written nothing yet.
-  private func log(of device: DeviceIdentity) throws -> Herald {
+  func log(of device: DeviceIdentity) throws -> Herald {
     guard let id = Identifier(bytes: device.publicKeys.deviceID) else {
       throw HostileError("a device's id has the wrong length")
     }

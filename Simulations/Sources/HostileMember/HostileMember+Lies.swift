@@ -18,6 +18,16 @@ extension HostileMember {
   /// The author of a person's latest changes here.
   /// - Throws: `HostileError` where nobody is called so.
   package func author(called name: String) throws -> LogHead {
+    try latest(called: name, in: heads)
+  }
+
+  /// The author of a person's latest changes in the control zone.
+  /// - Throws: `HostileError` where nobody is called so.
+  package func controlAuthor(called name: String) throws -> LogHead {
+    try latest(called: name, in: controlHeads)
+  }
+
+  private func latest(called name: String, in heads: [LogHead]) throws -> LogHead {
     let people = Set(
       (membership.people + membership.formerPeople).filter { $0.name == name }.map(\.id))
     let devices = Set(membership.allDevices.filter { people.contains($0.person) }.map(\.id))

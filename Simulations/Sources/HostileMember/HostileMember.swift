@@ -41,7 +41,7 @@ package struct HostileMember {
   /// How far every author's log in the control zone was known.
   let controlHeads: [LogHead]
   /// This life's log in the control zone.
-  private(set) var herald: Herald
+  var herald: Herald
   /// What its clock shows, or is said to show.
   var nowMilliseconds: UInt64
   /// Where the log stands that is written at the moment.

@@ -27,7 +27,8 @@ final class HostileHome {
   init(_ path: String) throws {
     let home = URL(fileURLWithPath: path, isDirectory: true)
     copy = FileManager.default.temporaryDirectory.appendingPathComponent(
-      "hearth-hostile-\(ProcessInfo.processInfo.processIdentifier)", isDirectory: true)
+      "hearth-hostile-\(ProcessInfo.processInfo.processIdentifier)-\(home.lastPathComponent)",
+      isDirectory: true)
     try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
     do {
       for name in ["node.db", "node.db-wal"] {

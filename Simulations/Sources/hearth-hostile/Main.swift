@@ -13,6 +13,7 @@ struct Main: AsyncParsableCommand {
     subcommands: [
       SetBomb.self, HistoryBomb.self, GapBomb.self, BigRecord.self, NewerSuite.self, Lives.self,
       Future.self, HalfTransaction.self, FutureDone.self, Links.self, BadZone.self, Marks.self,
-      Shape.self, Honest.self, Heartbeats.self, Strangers.self, Seize.self, Evict.self, Fill.self,
+      Shape.self, Honest.self, Heartbeats.self, Strangers.self, Invitations.self, Unseen.self,
+      Seize.self, Evict.self, Fill.self,
     ])
 }
