@@ -25,61 +25,13 @@ import unicodedata
 
 import hostile_home as judge
 import hostile_search
+import hostile_trust  # for its rows
 from hostile_home import Household, MIB, PARTIAL, Stuck
+from hostile_rows import ROWS, VICTIMS, row, suffer
 
-VICTIMS = ["ann", "ben"]
 MOST_FAULTS_SHOWN = 8
 # How often a row is played at most that may only have met a busy machine.
 MOST_TRIES = 3
-ROWS = {}
-
-
-def row(name, words, relay=None):
-    """A story; `relay` are the options of the relay that it needs."""
-    def keep(story):
-        ROWS[name] = (story, words, relay)
-        return story
-    return keep
-
-
-def suffer(home, deeds, culprits, victims=VICTIMS, before=None):
-    """The story of most rows: honest files, hostile files, and how the victims fare.
-
-    `before` is called between the two, once the files are written and nobody has seen them.
-    """
-    home.join("hal", "Hal")
-    home.everybody_knows(*victims)
-    stash, files, byte_count = home.prepare(*deeds)
-    home.figures.append("%d files, %d bytes" % (files, byte_count))
-    usual = home.usual(victims, "hal", files, byte_count)
-    told = home.accusations(victims[0])
-    if before:
-        before()
-    home.release(stash)
-    for victim in victims:
-        cost = home.cost(victim, "sync")
-        if not home.within(victim + " sync", cost, usual[victim]["sync"], judge.SLACK_SECONDS):
-            return None
-        home.holds(cost.status in (0, PARTIAL),
-                   "%s: sync: exit %d: %s" % (victim, cost.status, cost.said.strip()[:300]))
-        if not home.takes_little_again(victim, usual[victim]["idle"]):
-            return None
-        shown = home.steady(victim, "list")
-        if not home.within(victim + " list", shown, usual[victim]["list"]):
-            return None
-        home.holds(shown.status == 0 and "Dishes" in shown.out and "Honest 0" in shown.out,
-                   "%s: list: exit %d: %s" % (victim, shown.status, shown.said.strip()[:300]))
-        for command in ("status", "verify"):
-            cost = home.steady(victim, command)
-            if not home.within("%s %s" % (victim, command), cost, usual[victim][command]):
-                return None
-    home.works(victims)
-    home.equal(victims)
-    if culprits:
-        home.names(victims[0], told, *culprits)
-    home.spares(victims[0], told, "hal", "Hal", "phone-hal")
-    home.welcomes(victims)
-    return told
 
 
 # H0: the oracle itself.
