@@ -1,4 +1,5 @@
 """A household for trust.py: a way that can be set back, wrong clocks, what replicas show."""
+import contextlib
 import json
 import os
 import shutil
@@ -293,6 +294,17 @@ class Home(nodes.Family):
 
     def standstill(self):
         return Standstill(self.relay)
+
+    @contextlib.contextmanager
+    def out_of_reach(self):
+        """Nobody can read the way meanwhile, or write there."""
+        away = self.path("out-of-reach")
+        with self.standstill():
+            os.rename(self.kept(), away)
+            try:
+                yield
+            finally:
+                os.rename(away, self.kept())
 
 
 class Standstill:
