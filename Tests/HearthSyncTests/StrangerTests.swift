@@ -90,6 +90,18 @@ struct StrangerTests {
     #expect(family.members.map { $0.membership(of: family.group).people.count } == [4, 4, 4])
   }
 
+  @Test("Negative 37: whoever joins looks first for the logs that the inviter had")
+  func expectedLogs() throws {
+    var family = try EngineFamily(3)
+    let made = try family.members[0].invite(
+      to: family.group, named: "Home", role: .member, maximumUses: 1,
+      expiresMilliseconds: now * 2, nowMilliseconds: now)
+    var newcomer = try EngineFamily.engine()
+    _ = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    let zone = try newcomer.controlZone(of: family.group)
+    #expect(zone.expectedTags == Set(family.members.map { zone.authorTag(of: $0.device) }))
+  }
+
   @Test("What somebody had seen who waits for it gets a place, whichever comes first")
   func citedByWhatWaits() throws {
     for isCitedFirst in [true, false] {

@@ -13,8 +13,10 @@ import HearthTransport
 struct MemberDraft {
   /// The control zone.
   fileprivate let zone: ZoneID
-  /// Its segments, those that wait for others last.
-  fileprivate let segments: [[UInt8]]
+  /// Its segments that count.
+  fileprivate let applied: [[UInt8]]
+  /// Its segments that wait for others.
+  fileprivate let waiting: [[UInt8]]
   /// The keys that were handed to this device at a relay.
   fileprivate let grants: [UInt8]?
   /// Whether another copy of this node has written there under its present life.
@@ -63,7 +65,7 @@ extension NodeReplicas {
       try store.bytes(ofPending: $0.digest, in: zone)
     }
     return MemberDraft(
-      zone: zone, segments: applied + waiting,
+      zone: zone, applied: applied, waiting: waiting,
       grants: try store.fact(RelayMailboxes<NodeReplicas>.grantsFact(group)),
       isLifeUsed: draft.engine.incarnation != engine.incarnation, group: group,
       report: report)
@@ -93,6 +95,10 @@ extension NodeReplicas {
     if let grants = draft.grants {
       try store.setFact(RelayMailboxes<NodeReplicas>.grantsFact(draft.group), grants)
     }
-    _ = try engine.receive(draft.segments, in: draft.zone, nowMilliseconds: now())
+    // Strangers can make very many of those that wait. Until the log is here everybody is a
+    // stranger, and those would take its room.
+    for segments in [draft.applied, draft.waiting] {
+      _ = try engine.receive(segments, in: draft.zone, nowMilliseconds: now())
+    }
   }
 }

@@ -172,7 +172,9 @@ extension Engine {
       throw SyncError(.malformed, "the answer names \(grants.count) members' logs instead of one")
     }
     do {
-      try take(grants, of: answer.capsule.group, answer.capsule.database, with: identity.boxPair)
+      try take(
+        grants, of: answer.capsule.group, answer.capsule.database, with: identity.boxPair,
+        knowing: answer.capsule.controlFrontier)
     } catch let error as CryptoError {
       throw SyncError(.notAuthentic, "the answer contains an invalid key: \(error)", cause: error)
     }

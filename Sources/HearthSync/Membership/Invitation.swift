@@ -325,14 +325,19 @@ extension Engine {
       throw SyncError(
         .expired, "this invitation has expired: ask \(opened.inviterName) for a new one")
     }
-    try take(opened.zones, of: opened.group, opened.database, with: secret.boxPair)
+    try take(
+      opened.zones, of: opened.group, opened.database, with: secret.boxPair,
+      knowing: opened.controlFrontier)
     return opened
   }
 
   /// Adds zones whose keys are sealed to a key pair, and learns keys of zones that exist already.
+  ///
+  /// - Parameter logs: The logs of the control zone that the sender had. No listing leaves them out,
+  ///   however many files of strangers lie beside them.
   mutating func take(
     _ grants: [InvitationCapsule.ZoneGrant], of group: GroupID, _ database: DatabaseKind,
-    with pair: BoxKeyPair
+    with pair: BoxKeyPair, knowing logs: Frontier = Frontier()
   ) throws {
     var draft = self
     try store.transaction {
@@ -351,6 +356,9 @@ extension Engine {
           zone: zone.id, of: group, kind: zone.kind, database: database, name: zone.name,
           secret: try ZoneSecret.open(zone.sealedSecret, with: pair, expectingTag: zone.tag),
           epochs: epochs)
+      }
+      for place in draft.zones.indices where draft.zones[place].group == group {
+        draft.zones[place].expect(logs)
       }
     }
     self = draft

@@ -92,9 +92,10 @@ extension Transport {
     try await list(zoneTag: zoneTag)
   }
 
-  /// Lists the contents of the transport for a zone, with the known devices first.
+  /// Lists the contents of the transport for a zone, with the known and expected devices first.
   package func list(of zone: ZoneState) async throws -> TransportListing {
-    try await list(zoneTag: zone.tag, preferring: Set(zone.deviceByTag.keys))
+    try await list(
+      zoneTag: zone.tag, preferring: zone.expectedTags.union(zone.deviceByTag.keys))
   }
 
   package var canDecay: Bool { false }

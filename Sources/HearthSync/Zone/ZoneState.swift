@@ -36,6 +36,8 @@ package struct ZoneState: Sendable {
   private(set) var deviceByTag: [Identifier: DeviceID] = [:]
   /// The opaque author tags by device.
   private var tagByDevice: [DeviceID: Identifier] = [:]
+  /// The author tags of the logs that somebody had who let this device in.
+  private(set) var expectedTags: Set<Identifier> = []
 
   init(
     _ stored: StoredZone, secret: ZoneSecret, epochs: [EpochKey], heads: [LogHead]
@@ -151,6 +153,11 @@ package struct ZoneState: Sendable {
       deviceByTag[tag] = device
       tagByDevice[device] = tag
     }
+  }
+
+  /// Registers logs that the zone has, although the log here does not name their devices yet.
+  mutating func expect(_ logs: Frontier) {
+    expectedTags.formUnion(logs.entries.map { authorTag(of: $0.author.device) })
   }
 
   private func position(of author: Author) -> Int {
