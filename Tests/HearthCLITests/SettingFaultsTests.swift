@@ -36,15 +36,15 @@ struct UnknownZoneTests {
     let now = await home.node.nowMilliseconds()
     let day = try CivilDate(dayNumber: Int(now / 86_400_000))
     #expect(try await home.today().date == day)
-    let id = try await home.write { book, builder in
-      try book.addChore(ChoreDraft(title: "Dishes", points: 2), milliseconds: now, in: &builder)
+    let id = try await home.write { state, builder in
+      try state.chores.add(ChoreDraft(title: "Dishes", points: 2), milliseconds: now, in: &builder)
     }
     let me = await home.node.person
-    _ = try await home.write { book, builder in
-      try book.complete(
+    _ = try await home.write { state, builder in
+      try state.completions.add(
         id, occurrence: nil, by: me, doneAt: (day, nil), milliseconds: now, in: &builder)
     }
-    let points = try await home.read { try $0.points(of: me).total }
+    let points = try await home.read { try $0.totals.points(of: me).total }
     #expect(points == 2)
     _ = try await MomentText.of(home).text(now)
 
@@ -63,7 +63,7 @@ struct UnknownZoneTests {
     let values = try await SettingValues.load([key], of: home.node, household: home.zone)
     #expect(values.effective(key).value == "UTC")
 
-    try await home.write { try $0.set("time-zone", nil, in: &$1) }
+    try await home.write { try $0.storedSettings.set("time-zone", nil, in: &$1) }
     #expect(try await SettingFaultText.all(of: home.zone, on: home.node).isEmpty)
     try await home.node.close()
   }

@@ -29,8 +29,8 @@ struct HouseholdFamilyTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(
       ["Anna", "Ben", "Carla", "Dan"], schema: Self.schema)
-    let chore = try await nodes[0].book(zone) { book, builder in
-      try book.addChore(
+    let chore = try await nodes[0].writeHousehold(zone) { state, builder in
+      try state.chores.add(
         ChoreDraft(
           title: "Dishes", note: "", points: 3, assignee: .nobody, due: Self.today, time: nil,
           rule: nil, tags: []), milliseconds: Self.noon, in: &builder)
@@ -40,25 +40,27 @@ struct HouseholdFamilyTests {
     for node in nodes.prefix(2) {
       let person = await node.person
       events.append(
-        try await node.book(zone) { book, builder in
-          try book.complete(
+        try await node.writeHousehold(zone) { state, builder in
+          try state.completions.add(
             chore, occurrence: nil, by: person, doneAt: (Self.today, nil),
             milliseconds: Self.noon, in: &builder)
         })
     }
-    try await nodes[2].book(zone) { book, builder in
+    try await nodes[2].writeHousehold(zone) { state, builder in
       var edit = ChoreEdit()
       edit.points = 50
       edit.title = "All the dishes"
-      try book.editChore(chore, edit, in: &builder)
+      try state.chores.edit(chore, edit, in: &builder)
     }
-    try await nodes[3].book(zone) { book, builder in try book.archive(chore, in: &builder) }
+    try await nodes[3].writeHousehold(zone) { state, builder in
+      try state.chores.archive(chore, in: &builder)
+    }
     for turn in order { _ = try await nodes[turn].sync() }
     try await Family.settle(nodes)
     #expect(try await Family.digests(nodes, zone).count == 1, "\(order)")
     for node in nodes {
       let ledger = try await node.read(zone) { source in
-        try HouseholdBook(source: source, today: Self.today).ledger(of: nil)
+        try HouseholdState(source: source, today: Self.today).ledger.entries(of: nil)
       }
       let credited = ledger.filter { $0.kind == .credited }
       #expect(credited.count == 1, "one completion is credited (R1)")
@@ -71,15 +73,15 @@ struct HouseholdFamilyTests {
 }
 
 extension Node {
-  /// Writes one transaction through the household's book.
-  fileprivate func book<Result: Sendable>(
+  /// Writes one transaction through the household's state.
+  fileprivate func writeHousehold<Result: Sendable>(
     _ zone: ZoneID,
-    _ body: @Sendable (HouseholdBook, inout OperationBuilder) throws -> Result
+    _ body: @Sendable (HouseholdState, inout OperationBuilder) throws -> Result
   ) throws -> Result {
     let today = HouseholdFamilyTests.today
     return try write(to: zone) { source, dot in
       var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
-      let result = try body(try HouseholdBook(source: source, today: today), &builder)
+      let result = try body(try HouseholdState(source: source, today: today), &builder)
       return (builder.operations, result)
     }
   }

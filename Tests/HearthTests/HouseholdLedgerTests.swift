@@ -31,13 +31,13 @@ struct HouseholdLedgerTests {
     let zone = try await node.createHousehold(named: "Home")
     let anna = await node.person
     func write<Result: Sendable>(
-      _ body: @Sendable (HouseholdBook, inout OperationBuilder) throws -> Result
+      _ body: @Sendable (HouseholdState, inout OperationBuilder) throws -> Result
     ) async throws -> Result {
       let today = try CivilDate(
         dayNumber: Int(clock.milliseconds / HouseholdLedgerTests.dayMilliseconds))
       return try await node.write(to: zone) { source, dot in
         var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
-        let result = try body(try HouseholdBook(source: source, today: today), &builder)
+        let result = try body(try HouseholdState(source: source, today: today), &builder)
         return (builder.operations, result)
       }
     }
@@ -46,9 +46,9 @@ struct HouseholdLedgerTests {
       try RecurrenceRule(.daily, from: first),
       try RecurrenceRule(.daily, every: 2, from: first, mode: .afterCompletion),
     ]
-    let chores = try await write { book, builder in
+    let chores = try await write { state, builder in
       try rules.map { rule in
-        try book.addChore(
+        try state.chores.add(
           ChoreDraft(title: "Cat", points: 5, rule: rule), milliseconds: 1, in: &builder)
       }
     }
@@ -56,23 +56,23 @@ struct HouseholdLedgerTests {
     for _ in 0..<10 {  // Friday to Sunday of the week after
       for chore in chores {
         events.append(
-          try await write { book, builder in
+          try await write { state, builder in
             let day = try CivilDate(
               dayNumber: Int(clock.milliseconds / HouseholdLedgerTests.dayMilliseconds))
-            return try book.complete(
+            return try state.completions.add(
               chore, occurrence: nil, by: anna, doneAt: (day, nil),
               milliseconds: clock.milliseconds, in: &builder)
           })
       }
       clock.pass(days: 1)
     }
-    try await write { book, builder in
-      let days = try book.days(of: .week, named: nil)
-      try book.close(.week, first: days.first, last: days.last, in: &builder)
+    try await write { state, builder in
+      let days = try state.periods.days(of: .week, named: nil)
+      try state.periods.close(.week, first: days.first, last: days.last, in: &builder)
     }
     let undone = [events[12], events[13]]
     for event in undone {
-      try await write { try $0.undo(event, by: anna, isAdministrator: true, in: &$1) }
+      try await write { try $0.completions.undo(event, by: anna, isAdministrator: true, in: &$1) }
     }
     try await expectAgreement(node, zone, anna, day: 20_010)
   }
@@ -81,15 +81,15 @@ struct HouseholdLedgerTests {
     _ node: Node, _ zone: ZoneID, _ anna: PersonID, day: Int
   ) async throws {
     let (sums, shown, all) = try await node.read(zone) { source in
-      let book = try HouseholdBook(source: source, today: try CivilDate(dayNumber: day))
+      let state = try HouseholdState(source: source, today: try CivilDate(dayNumber: day))
       var shown: [RecordID] = []
       var cursor: String?
       repeat {
-        let page = try book.history(after: cursor, limit: 3)
+        let page = try state.ledger.history(after: cursor, limit: 3)
         shown += page.entries.map(\.event)
         cursor = page.next
       } while cursor != nil
-      return (try book.periods(.week, of: anna), shown, try book.ledger(of: anna))
+      return (try state.totals.periods(.week, of: anna), shown, try state.ledger.entries(of: anna))
     }
     #expect(shown == all.map(\.event))
     #expect(all.count == 20)

@@ -47,9 +47,9 @@ private final class Trial: Sendable {
 private func addPerson(to zone: ZoneID, of node: Node) async throws {
   let person = Node.randomIdentifier()
   try await node.write(to: zone) { source, dot in
-    let book = try HouseholdBook(source: source, today: CivilDate(dayNumber: 0))
+    let state = try HouseholdState(source: source, today: CivilDate(dayNumber: 0))
     var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
-    try book.createPerson(person, name: "Somebody", milliseconds: 1, in: &builder)
+    try state.people.create(person, name: "Somebody", milliseconds: 1, in: &builder)
     return (builder.operations, ())
   }
 }
@@ -59,11 +59,11 @@ private func today() throws -> CivilDate { try CivilDate(dayNumber: 20_000) }
 @discardableResult
 private func write<Result: Sendable>(
   to zone: ZoneID, of node: Node,
-  _ body: @Sendable (HouseholdBook, inout OperationBuilder) throws -> Result
+  _ body: @Sendable (HouseholdState, inout OperationBuilder) throws -> Result
 ) async throws -> Result {
   try await node.write(to: zone) { source, dot in
     var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
-    let result = try body(try HouseholdBook(source: source, today: today()), &builder)
+    let result = try body(try HouseholdState(source: source, today: today()), &builder)
     return (builder.operations, result)
   }
 }
@@ -146,15 +146,15 @@ struct NodeVerifyTests {
     let zone = try await node.createHousehold(named: "Home")
     let anna = await node.person
     let chore = try await write(to: zone, of: node) {
-      try $0.addChore(ChoreDraft(title: "Bins", points: 2), milliseconds: 1, in: &$1)
+      try $0.chores.add(ChoreDraft(title: "Bins", points: 2), milliseconds: 1, in: &$1)
     }
     let event = try await write(to: zone, of: node) {
-      try $0.complete(
+      try $0.completions.add(
         chore, occurrence: nil, by: anna, doneAt: (today(), nil),
         milliseconds: Self.start, in: &$1)
     }
     try await write(to: zone, of: node) {
-      try $0.undo(event, by: anna, isAdministrator: true, in: &$1)
+      try $0.completions.undo(event, by: anna, isAdministrator: true, in: &$1)
     }
     let digest = try await node.digest(of: zone)
     for table in ["completion", "retraction"] {

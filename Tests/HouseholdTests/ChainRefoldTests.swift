@@ -70,7 +70,7 @@ private struct WildChore {
     switch random.below(16) {
     case 0: try changeRule(on: device)
     case 1, 2:
-      let ledger = try home.book(device).ledger(of: nil).filter { $0.kind != .undone }
+      let ledger = try home.state(device).ledger.entries(of: nil).filter { $0.kind != .undone }
       guard !ledger.isEmpty else { return }
       let event = ledger[random.below(ledger.count)].event
       try home.write(device) { _, builder in
@@ -79,11 +79,11 @@ private struct WildChore {
       }
     case 3:
       let policy = DuplicatePolicy.allCases[random.below(3)]
-      try home.write(device) { try $0.set("duplicate", policy.rawValue, in: &$1) }
+      try home.write(device) { try $0.storedSettings.set("duplicate", policy.rawValue, in: &$1) }
     case 4:
       guard random.oneIn(2) else { return }
-      let days = try home.book(0).days(of: .week, named: nil)
-      try home.write(0) { try $0.close(.week, first: days.first, last: days.last, in: &$1) }
+      let days = try home.state(0).periods.days(of: .week, named: nil)
+      try home.write(0) { try $0.periods.close(.week, first: days.first, last: days.last, in: &$1) }
     case 5: home.day += 1 + random.below(3)
     case 6: try home.meet()
     default: try complete(on: device)

@@ -50,11 +50,11 @@ private struct BusyFamily {
     switch random.below(14) {
     case 0:
       let policy = MissedPolicy.allCases[random.below(3)].rawValue
-      try home.write(device) { try $0.set("missed", policy, in: &$1) }
+      try home.write(device) { try $0.storedSettings.set("missed", policy, in: &$1) }
     case 1, 2:
       let day = try CivilDate(dayNumber: home.day + random.below(40) - 20)
-      try home.write(device) { try $0.moveOccurrence(chore, to: day, in: &$1) }
-    case 3, 4: try home.write(device) { try $0.skip(chore, reason: "", in: &$1) }
+      try home.write(device) { try $0.overrides.move(chore, to: day, in: &$1) }
+    case 3, 4: try home.write(device) { try $0.skips.add(chore, reason: "", in: &$1) }
     case 5:
       guard let skip = skips.randomElement(using: &random) else { return }
       try home.write(device) { _, builder in
@@ -62,18 +62,18 @@ private struct BusyFamily {
           HouseholdSchema.retraction,
           [EventField(RetractionField.event, .id(skip))])
       }
-    case 6: try home.write(device) { try $0.archive(chore, in: &$1) }
-    case 7, 8: try home.write(device) { try $0.restore(chore, in: &$1) }
+    case 6: try home.write(device) { try $0.chores.archive(chore, in: &$1) }
+    case 7, 8: try home.write(device) { try $0.chores.restore(chore, in: &$1) }
     case 9:
       var edit = ChoreEdit()
       edit.title = "Chore \(random.below(100))"
       edit.due = .some(random.oneIn(2) ? try home.date(random.below(90)) : nil)
       if random.oneIn(3) { edit.rule = .some(try RecurrenceRule(.weekly, from: home.today)) }
-      try home.write(device) { try $0.editChore(chore, edit, in: &$1) }
+      try home.write(device) { try $0.chores.edit(chore, edit, in: &$1) }
     case 10:
-      guard let entry = try home.book(device).lastUndoable(by: person) else { return }
+      guard let entry = try home.state(device).ledger.lastUndoable(by: person) else { return }
       try home.write(device) {
-        try $0.undo(entry.event, by: person, isAdministrator: true, in: &$1)
+        try $0.completions.undo(entry.event, by: person, isAdministrator: true, in: &$1)
       }
     default:
       try home.done(chore, by: device, on: device, back: random.below(5))
@@ -85,11 +85,12 @@ private struct BusyFamily {
 @Suite("The table by which chores are found")
 struct ChoreRowTests {
   /// What is open, from every chore.
-  private func all(_ book: HouseholdBook, through last: CivilDate) throws -> Set<String> {
+  private func all(_ state: HouseholdState, through last: CivilDate) throws -> Set<String> {
     var found: Set<String> = []
-    for id in try book.source.ids(of: HouseholdSchema.chore) {
-      guard let schedule = try book.schedule(of: id) else { continue }
-      for one in try book.views(of: schedule, through: last) where (one.due ?? last) <= last {
+    for id in try state.chores.all(includingArchived: true).map(\.id) {
+      guard let schedule = try state.occurrences.schedule(of: id) else { continue }
+      for one in try state.occurrences.views(of: schedule, through: last)
+      where (one.due ?? last) <= last {
         found.insert("\(one)")
       }
     }
@@ -105,11 +106,11 @@ struct ChoreRowTests {
         for ahead in [-40, 0, 7, 400] {
           for shift in [-10, 0, 25] {
             let today = try CivilDate(dayNumber: family.home.day + shift)
-            let book = try HouseholdBook(source: replica, today: today)
+            let state = try HouseholdState(source: replica, today: today)
             let last = try CivilDate(dayNumber: family.home.day + shift + ahead)
-            let open = try book.occurrences(through: last)
+            let open = try state.occurrences.due(through: last)
             #expect(
-              try Set(open.map { "\($0)" }) == all(book, through: last),
+              try Set(open.map { "\($0)" }) == all(state, through: last),
               "seed \(seed), day \(family.home.day)")
           }
         }
@@ -149,14 +150,14 @@ struct ChoreRowTests {
     home.day += 3
     try home.done(once, by: 0, on: 0)
     #expect(try open(19) == [free])
-    try home.write(0) { try $0.archive(free, in: &$1) }
+    try home.write(0) { try $0.chores.archive(free, in: &$1) }
     #expect(try open(19).isEmpty)
     home.day += 18
     try home.done(later, by: 0, on: 0)
     #expect(try open(26).isEmpty)
     #expect(try open(27) == [later])
     try home.write(0) {
-      try $0.moveOccurrence(later, to: try home.date(23), in: &$1)
+      try $0.overrides.move(later, to: try home.date(23), in: &$1)
     }
     #expect(try open(22).isEmpty)
     #expect(try open(23) == [later])
@@ -169,12 +170,12 @@ struct ChoreRowTests {
     let two = try home.add(ChoreDraft(title: "Dishes"))
     _ = try home.add(ChoreDraft(title: "Dishes of cats"))
     func found(_ isAll: Bool) throws -> [RecordID] {
-      try home.book().titles(equalTo: "Dishes", includingArchived: isAll).map(\.id)
+      try home.state().chores.titles(equalTo: "Dishes", includingArchived: isAll).map(\.id)
     }
     #expect(try found(false) == [one, two])
-    try home.write(0) { try $0.archive(two, in: &$1) }
+    try home.write(0) { try $0.chores.archive(two, in: &$1) }
     #expect(try found(false) == [one])
     #expect(try found(true) == [one, two])
-    #expect(try home.book().titles(includingArchived: true).count == 3)
+    #expect(try home.state().chores.titles(includingArchived: true).count == 3)
   }
 }

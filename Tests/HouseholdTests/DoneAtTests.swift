@@ -41,8 +41,8 @@ struct DoneAtTests {
     home.minute = 1438
     home.leadMilliseconds = lead
     let now = UInt64(home.day * 1440 + 1439) * 60_000
-    let event = try home.write(0) { book, builder in
-      try book.complete(
+    let event = try home.write(0) { state, builder in
+      try state.completions.add(
         chore, occurrence: nil, by: home.people[0],
         doneAt: (home.date(-7), CivilTime(minuteOfDay: Int(minute))),
         milliseconds: UInt64(home.day * 1440) * 60_000 + minute * 60_000, nowMilliseconds: now,
@@ -56,8 +56,8 @@ struct DoneAtTests {
   @Test("R9: a time of today that is still to come is written as the present, and counts")
   func ahead() throws {
     let now = home.milliseconds
-    let event = try home.write(0) { book, builder in
-      try book.complete(
+    let event = try home.write(0) { state, builder in
+      try state.completions.add(
         chore, occurrence: nil, by: home.people[0], doneAt: (home.today, nil),
         milliseconds: now + 7_200_000, nowMilliseconds: now,
         in: &builder)
@@ -89,7 +89,7 @@ struct DoneAtTests {
           }
         })
     }
-    let kind = try home.book().entry(event)?.kind
+    let kind = try home.state().ledger.entry(event)?.kind
     #expect((kind == .credited || kind == .alsoDone) == isValid && (kind == .invalid) == !isValid)
   }
 }

@@ -62,19 +62,19 @@ struct ForgedChainTests {
     #expect(fates.prefix(2) == [.credited, .credited])
     #expect(fates.dropFirst(2).allSatisfy { $0 == .invalid })
     #expect(try home.total(2) == 8)
-    let faults = try home.book().entryFaults()
+    let faults = try home.state().audit.faults()
     #expect(faults.map(\.count) == [198] && faults.map(\.first.fault) == [.tooEarly])
     #expect(throws: HouseholdError(.tooEarly, "")) { try home.done(chore, by: 0, on: 0) }
     // The rest were written by somebody who knew of those two, so none takes their place.
-    for entry in try home.book().ledger(of: nil) where entry.kind == .credited {
+    for entry in try home.state().ledger.entries(of: nil) where entry.kind == .credited {
       try home.write(0) {
-        try $0.undo(entry.event, by: home.people[0], isAdministrator: true, in: &$1)
+        try $0.completions.undo(entry.event, by: home.people[0], isAdministrator: true, in: &$1)
       }
     }
     try home.done(chore, by: 0, on: 0)
     try home.meet()
     #expect(try home.total(2) == 0 && home.total(0) == 4)
-    #expect(try home.book().chore(chore)?.next?.due == home.date(3))
+    #expect(try home.state().chores.chore(chore)?.next?.due == home.date(3))
   }
 
   @Test("A family may do it early, though not time after time")
@@ -173,7 +173,7 @@ struct ForgedChainTests {
     let chore = try plants()
     for _ in 1..<ChainPast.maximumSeen {
       let event = try home.done(chore, by: 0, on: 0)
-      try home.write(0) { try $0.undo(event, by: home.people[0], in: &$1) }
+      try home.write(0) { try $0.completions.undo(event, by: home.people[0], in: &$1) }
     }
     #expect(try fates().allSatisfy { $0 == .undone })
     try home.done(chore, by: 0, on: 0)
@@ -195,7 +195,7 @@ struct ForgedChainTests {
     home.day += 10
     try forge(chore)
     #expect(try fates() == [.credited, .credited, .credited, .invalid])
-    #expect(try home.book().entryFaults().map(\.first.fault) == [.noSuchOccurrence])
+    #expect(try home.state().audit.faults().map(\.first.fault) == [.noSuchOccurrence])
   }
 
   @Test("Nobody does it more than a year before it begins")
@@ -222,10 +222,10 @@ struct ForgedChainTests {
     #expect(try fates().prefix(1) == [.credited])
     #expect(try fates().dropFirst().allSatisfy { $0 == .alsoDone })
     #expect(try home.total(2) == 4)
-    #expect(try home.book().chore(chore)?.next == nil)
+    #expect(try home.state().chores.chore(chore)?.next == nil)
     #expect(throws: HouseholdError(.alreadyDone, "")) { try home.done(chore, by: 0, on: 0) }
     home.day += 1
-    #expect(try home.book().chore(chore)?.next?.key == .once)
+    #expect(try home.state().chores.chore(chore)?.next?.key == .once)
     try home.done(chore, by: 0, on: 0)
     #expect(try fates().last == .credited)
     #expect(try home.total(0) == 4)

@@ -67,12 +67,12 @@ struct ForgedCompletionTests {
     #expect(try fates().allSatisfy { $0 == .invalid })
     #expect(try home.total(1) == 0)
     // What is due stays due for everybody, and whoever does it is paid.
-    #expect(try home.book().occurrences(through: home.today).count == 2)
+    #expect(try home.state().occurrences.due(through: home.today).count == 2)
     try home.done(weekly, by: 0, on: 0)
     try home.done(everyDay, by: 0, on: 0)
     try home.meet()
     #expect(try home.total(0) == 8)
-    let found = try home.book().entryFaults()
+    let found = try home.state().audit.faults()
     let faults = found.map { "\($0.count) \($0.first.fault?.rawValue ?? "ahead")" }
     #expect(Set(faults) == ["175 no-such-occurrence", "198 too-early"])
     #expect(found.allSatisfy { $0.first.entry.by == home.people[2] })
@@ -83,7 +83,7 @@ struct ForgedCompletionTests {
     let chore = try home.add(ChoreDraft(title: "Cat", points: 4, rule: try daily(from: -100)))
     for offset in -50 ... -1 { try forge(chore, key: try key(offset), by: 1) }
     #expect(try fates().allSatisfy { $0 == .invalid })
-    #expect(try home.book().entryFaults().map(\.first.fault) == [.superseded])
+    #expect(try home.state().audit.faults().map(\.first.fault) == [.superseded])
     try home.set("missed", "stack")
     try forge(chore, key: try key(-3), by: 1)
     #expect(try home.total(1, on: 2) == 4)
@@ -121,7 +121,7 @@ struct ForgedCompletionTests {
     try forge(chore, key: try key(14), by: 1)
     #expect(try fates() == [.invalid])
     try home.write(0) {
-      try $0.moveOccurrence(chore, occurrence: try key(14), to: home.date(1), in: &$1)
+      try $0.overrides.move(chore, occurrence: try key(14), to: home.date(1), in: &$1)
     }
     // Who had not heard of it had no reason.
     try forge(chore, key: try key(14), by: 1)
@@ -137,7 +137,7 @@ struct ForgedCompletionTests {
       ChoreDraft(title: "Bins", points: 4, rule: try RecurrenceRule(.weekly, from: home.date(0))))
     var edit = ChoreEdit()
     edit.rule = .some(try RecurrenceRule(.weekly, from: home.date(1)))
-    try home.write(0) { try $0.editChore(chore, edit, in: &$1) }
+    try home.write(0) { try $0.chores.edit(chore, edit, in: &$1) }
     try home.done(chore, by: 1, on: 1, key: try key(0))
     try forge(chore, key: try key(1), by: 2)
     // Once it has heard of the new rule, the old one's days are none any more.
@@ -153,15 +153,18 @@ struct ForgedCompletionTests {
     let event = try forge(chore, key: try key(2), by: 1, day: home.day + 2)
     try forge(once, key: .once, by: 1, day: home.day + 200)
     #expect(try fates() == [.ahead, .ahead])
-    #expect(try home.total(1) == 0 && home.book().entry(event)?.points == 0)
-    #expect(try home.book().badges(of: home.people[1]).allSatisfy { $0.progress == 0 })
-    #expect(try home.book().leaderboard(.all).allSatisfy { $0.points == 0 && $0.completions == 0 })
-    #expect(try home.book().periods(.week, of: home.people[1]).isEmpty)
+    #expect(try home.total(1) == 0 && home.state().ledger.entry(event)?.points == 0)
+    #expect(
+      try home.state().achievements.badges(of: home.people[1]).allSatisfy { $0.progress == 0 })
+    #expect(
+      try home.state().totals.leaderboard(.all).allSatisfy { $0.points == 0 && $0.completions == 0 }
+    )
+    #expect(try home.state().totals.periods(.week, of: home.people[1]).isEmpty)
     // It closes nothing: both are still to be done, and found.
-    #expect(try home.book().occurrences(through: home.today).map(\.chore) == [chore, once])
-    #expect(try home.book().chore(once)?.next?.key == .once)
-    #expect(try home.book().entryFaults().map(\.first.fault) == [nil])
-    #expect(try home.book().entryFaults().map(\.count) == [2])
+    #expect(try home.state().occurrences.due(through: home.today).map(\.chore) == [chore, once])
+    #expect(try home.state().chores.chore(once)?.next?.key == .once)
+    #expect(try home.state().audit.faults().map(\.first.fault) == [nil])
+    #expect(try home.state().audit.faults().map(\.count) == [2])
     // Whoever does it first is credited, and what was dated ahead is noted beside it.
     try home.done(once, by: 0, on: 0)
     try home.meet()
@@ -184,10 +187,10 @@ struct ForgedCompletionTests {
     try forge(once, key: .once, by: 1, day: home.day + 5)
     #expect(try fates() == [.credited, .ahead])
     for period in Period.allCases {
-      #expect(try home.book().leaderboard(period).map(\.points) == [9, 0, 0], "\(period)")
+      #expect(try home.state().totals.leaderboard(period).map(\.points) == [9, 0, 0], "\(period)")
     }
-    #expect(try home.book().ledger(of: nil).map(\.points).sorted() == [0, 9])
-    #expect(try home.book().periods(.week, of: home.people[0]).map(\.points) == [9])
+    #expect(try home.state().ledger.entries(of: nil).map(\.points).sorted() == [0, 9])
+    #expect(try home.state().totals.periods(.week, of: home.people[0]).map(\.points) == [9])
     home.day += 4
     #expect(try home.total(0) == 9 && home.total(1) == 0)
     home.day += 1
@@ -198,15 +201,15 @@ struct ForgedCompletionTests {
   func chainAhead() throws {
     let rule = try RecurrenceRule(.daily, every: 3, from: home.date(0), mode: .afterCompletion)
     let chore = try home.add(ChoreDraft(title: "Plants", points: 2, rule: rule))
-    let key = try #require(try home.book().chore(chore)?.next?.key)
+    let key = try #require(try home.state().chores.chore(chore)?.next?.key)
     try forge(chore, key: nil, by: 1, day: home.day + 50)
     try home.meet()
-    #expect(try home.book().chore(chore)?.next?.key == key)
-    #expect(try home.book().occurrences(through: home.today).map(\.due) == [home.date(0)])
+    #expect(try home.state().chores.chore(chore)?.next?.key == key)
+    #expect(try home.state().occurrences.due(through: home.today).map(\.due) == [home.date(0)])
     try home.done(chore, by: 0, on: 0)
-    #expect(try home.book().chore(chore)?.next?.due == home.date(3))
+    #expect(try home.state().chores.chore(chore)?.next?.due == home.date(3))
     home.day += 50
-    #expect(try home.book(2).chore(chore)?.next?.due == home.date(53))
+    #expect(try home.state(2).chores.chore(chore)?.next?.due == home.date(53))
   }
 
   @Test("Who recorded an entry is who signed it, whatever it claims")
@@ -214,13 +217,13 @@ struct ForgedCompletionTests {
     let chore = try home.add(ChoreDraft(title: "Fence", points: 9))
     let event = try forge(chore, key: .once, by: 1, claiming: 0)
     try home.meet()
-    let entry = try #require(try home.book().entry(event))
+    let entry = try #require(try home.state().ledger.entry(event))
     #expect(entry.person == home.people[1] && entry.by == home.people[2])
-    #expect(try home.book().lastUndoable(by: home.people[0]) == nil)
+    #expect(try home.state().ledger.lastUndoable(by: home.people[0]) == nil)
     #expect(throws: HouseholdError(.notYours, "")) {
-      try home.write(0) { try $0.undo(event, by: home.people[0], in: &$1) }
+      try home.write(0) { try $0.completions.undo(event, by: home.people[0], in: &$1) }
     }
-    try home.write(2) { try $0.undo(event, by: home.people[2], in: &$1) }
+    try home.write(2) { try $0.completions.undo(event, by: home.people[2], in: &$1) }
     #expect(try fates() == [.undone])
   }
 
@@ -239,24 +242,24 @@ struct ForgedCompletionTests {
         ])
     }
     try home.meet()
-    #expect(try home.book().occurrences(through: home.today).map(\.due) == [home.date(0)])
-    try home.write(1) { try $0.skip(chore, reason: "", in: &$1) }
+    #expect(try home.state().occurrences.due(through: home.today).map(\.due) == [home.date(0)])
+    try home.write(1) { try $0.skips.add(chore, reason: "", in: &$1) }
     try home.meet()
-    #expect(try home.book().occurrences(through: home.today).isEmpty)
+    #expect(try home.state().occurrences.due(through: home.today).isEmpty)
   }
 
   @Test("Nobody is paid, or takes the credit, for a chore that they have not seen")
   func unseen() throws {
     let rule = try daily()
     let chore = try home.write(0) {
-      try $0.addChore(ChoreDraft(title: "New", points: 3, rule: rule), milliseconds: 1, in: &$1)
+      try $0.chores.add(ChoreDraft(title: "New", points: 3, rule: rule), milliseconds: 1, in: &$1)
     }
     try forge(chore, key: .once, by: 1)
     try forge(chore, key: try key(0), by: 1)
     try home.meet()
     try home.done(chore, by: 0, on: 0)
     #expect(try fates() == [.invalid, .invalid, .credited])
-    #expect(try home.book().entryFaults().map(\.first.fault) == [.unknownChore])
+    #expect(try home.state().audit.faults().map(\.first.fault) == [.unknownChore])
     #expect(try home.total(0) == 3)
   }
 }

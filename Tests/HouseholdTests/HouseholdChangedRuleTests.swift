@@ -19,17 +19,17 @@ struct HouseholdChangedRuleTests {
   private func change(_ chore: RecordID, to rule: RecurrenceRule?, on device: Int = 0) throws {
     var edit = ChoreEdit()
     edit.rule = .some(rule)
-    try home.write(device) { try $0.editChore(chore, edit, in: &$1) }
+    try home.write(device) { try $0.chores.edit(chore, edit, in: &$1) }
   }
 
   private func skip(_ chore: RecordID, _ key: OccurrenceKey? = nil, on device: Int = 0) throws {
     try home.write(device) {
-      try $0.skip(chore, occurrence: key, reason: "", in: &$1)
+      try $0.skips.add(chore, occurrence: key, reason: "", in: &$1)
     }
   }
 
   private func next(_ chore: RecordID, on device: Int = 0) throws -> OccurrenceView? {
-    try home.book(device).chore(chore)?.next
+    try home.state(device).chores.chore(chore)?.next
   }
 
   /// The offset of the day the next occurrence is due.
@@ -52,7 +52,7 @@ struct HouseholdChangedRuleTests {
     try skip(chore)
     #expect(try due(chore) == 5)
     #expect(try next(chore)?.missedBefore == 0)
-    #expect(try home.book().occurrences(through: home.today).isEmpty)
+    #expect(try home.state().occurrences.due(through: home.today).isEmpty)
   }
 
   @Test("R8: skipping a day to come leaves due what comes before it, until that day")
@@ -72,7 +72,7 @@ struct HouseholdChangedRuleTests {
     let chore = try home.add(ChoreDraft(title: "Cat", points: 1, rule: try daily()))
     home.day += 2
     try skip(chore, OccurrenceKey(try Occurrence(home.date(1))))
-    let dues = try home.book().occurrences(through: home.today).map(\.due)
+    let dues = try home.state().occurrences.due(through: home.today).map(\.due)
     #expect(dues == [try home.date(0), try home.date(2)])
   }
 
@@ -157,7 +157,7 @@ struct HouseholdChangedRuleTests {
     try home.done(chore, by: 0, on: 0)
     try home.meet()
     #expect(try home.kinds() == [.credited, .alsoDone])
-    try home.write(1) { try $0.undo(first, by: home.people[1], in: &$1) }
+    try home.write(1) { try $0.completions.undo(first, by: home.people[1], in: &$1) }
     try home.meet()
     #expect(try home.kinds() == [.undone, .credited])
     #expect(try home.total(0) == 5)
@@ -185,11 +185,11 @@ struct HouseholdChangedRuleTests {
     home.minute = 60
     try home.done(chore, by: 1, on: 1)
     try home.meet()
-    let before = try home.book().ledger(of: nil)
+    let before = try home.state().ledger.entries(of: nil)
     #expect(before.map(\.points) == [5, 5])
     try change(chore, to: chain(2))
     try home.meet()
-    #expect(try home.book().ledger(of: nil) == before)
+    #expect(try home.state().ledger.entries(of: nil) == before)
     try expectRebuilt()
   }
 
@@ -198,7 +198,7 @@ struct HouseholdChangedRuleTests {
     try home.set("strict-assignee", "yes")
     let chore = try home.add(
       ChoreDraft(title: "Bins", points: 5, assignee: .person(home.people[0])))
-    try home.write(0) { try $0.assignOccurrence(chore, to: home.people[1], in: &$1) }
+    try home.write(0) { try $0.overrides.assign(chore, to: home.people[1], in: &$1) }
     try home.meet()
     try home.done(chore, by: 0, on: 0)
     #expect(try home.kinds() == [.invalid])
@@ -213,7 +213,7 @@ struct HouseholdChangedRuleTests {
     try home.set("strict-assignee", "yes")
     let chore = try home.add(
       ChoreDraft(title: "Bins", points: 5, assignee: .person(home.people[1])))
-    try home.write(0) { try $0.assignOccurrence(chore, to: home.people[2], in: &$1) }
+    try home.write(0) { try $0.overrides.assign(chore, to: home.people[2], in: &$1) }
     try home.done(chore, by: 1, on: 1)
     try home.meet()
     #expect(try home.kinds() == [.credited])
@@ -234,7 +234,7 @@ struct HouseholdChangedRuleTests {
   @Test("R15: a link moved on and skipped counts from the day it was moved to")
   func skipOfMoved() throws {
     let chore = try home.add(ChoreDraft(title: "Cat", points: 5, rule: try chain(2)))
-    try home.write(0) { try $0.moveOccurrence(chore, to: home.date(3), in: &$1) }
+    try home.write(0) { try $0.overrides.move(chore, to: home.date(3), in: &$1) }
     #expect(try due(chore) == 3)
     try skip(chore)
     #expect(try due(chore) == 5)
@@ -249,12 +249,12 @@ struct HouseholdChangedRuleTests {
     try home.meet()
     home.day += 8
     try home.write(0) {
-      try $0.close(.week, first: home.date(3), last: home.date(9), in: &$1)
+      try $0.periods.close(.week, first: home.date(3), last: home.date(9), in: &$1)
     }
     try home.set("duplicate", "each")
     home.day += 21
     try home.write(0) {
-      try $0.close(.month, first: home.date(-3), last: home.date(27), in: &$1)
+      try $0.periods.close(.month, first: home.date(-3), last: home.date(27), in: &$1)
     }
     #expect(try home.kinds() == [.credited, .alsoDone])
     #expect(try home.total(1) == 0)

@@ -23,10 +23,10 @@ struct HouseholdInvariantTests {
       let other = TestReplica(projection: HouseholdProjection())
       for change in family.shuffledChanges() { try other.apply(change) }
       #expect(other.dump == dump, "seed \(seed)")
-      let view = try HouseholdBook(source: other, today: family.home.today)
-      let book = try family.home.book()
+      let view = try HouseholdState(source: other, today: family.home.today)
+      let state = try family.home.state()
       let end = try family.home.date(400)
-      #expect(try view.occurrences(through: end) == book.occurrences(through: end))
+      #expect(try view.occurrences.due(through: end) == state.occurrences.due(through: end))
     }
   }
 
@@ -52,7 +52,7 @@ struct HouseholdInvariantTests {
       guard row[5] == .text("credited"), row[6] != .null else { continue }
       #expect(seen.insert("\(row[1]) \(row[6])").inserted, "seed \(seed)")
     }
-    let open = try family.home.book().occurrences(through: family.home.date(300))
+    let open = try family.home.state().occurrences.due(through: family.home.date(300))
     #expect(Set(open.map { "\($0.chore) \($0.key)" }).count == open.count, "seed \(seed)")
   }
 
@@ -62,17 +62,17 @@ struct HouseholdInvariantTests {
     for isMet in [false, true] {
       if isMet { try family.home.meet() }
       for device in 0..<3 {
-        let book = try family.home.book(device)
+        let state = try family.home.state(device)
         for person in family.home.people {
-          let total = try book.points(of: person).total
-          let ledger = try book.ledger(of: person).reduce(0) { $0 + $1.points }
+          let total = try state.totals.points(of: person).total
+          let ledger = try state.ledger.entries(of: person).reduce(0) { $0 + $1.points }
           #expect(total == ledger, "seed \(seed)")
           for kind in PeriodKind.allCases {
-            let periods = try book.periods(kind, of: person)
+            let periods = try state.totals.periods(kind, of: person)
             #expect(periods.reduce(0) { $0 + $1.points } == total, "\(kind), seed \(seed)")
             let now = try family.home.today
             let present = periods.first { $0.first <= now && now <= $0.last }?.points ?? 0
-            let points = try book.points(of: person)
+            let points = try state.totals.points(of: person)
             #expect((kind == .week ? points.week : points.month) == present, "seed \(seed)")
           }
         }
@@ -84,9 +84,9 @@ struct HouseholdInvariantTests {
   func settled(seed: Int) throws {
     let family = try family(seed, steps: 80)
     try family.home.meet()
-    let book = try family.home.book()
+    let state = try family.home.state()
     for (sum, person) in family.settled {
-      let now = try book.periods(sum.period, of: person)
+      let now = try state.totals.periods(sum.period, of: person)
         .first { $0.first == sum.first && $0.isClosed }
       #expect(now?.points == sum.points, "\(sum), seed \(seed)")
     }
@@ -100,19 +100,24 @@ struct HouseholdInvariantTests {
     let chore = try home.add(
       ChoreDraft(title: "Four", points: 9, rule: try RecurrenceRule(.daily, from: home.today)))
     func picture() throws -> [String] {
-      let book = try home.book()
-      return try book.occurrences(through: home.date(300)).map { "\($0)" }
+      let state = try home.state()
+      return try state.occurrences.due(through: home.date(300)).map { "\($0)" }
         + home.people.flatMap { person in
-          try PeriodKind.allCases.flatMap { try book.periods($0, of: person).map { "\($0)" } }
-            + ["\(book.badges(of: person))", "\(book.streak(of: person))"]
-        } + Period.allCases.map { "\(try book.leaderboard($0))" }
+          try PeriodKind.allCases.flatMap {
+            try state.totals.periods($0, of: person).map { "\($0)" }
+          }
+            + [
+              "\(state.achievements.badges(of: person))",
+              "\(state.achievements.streak(of: person))",
+            ]
+        } + Period.allCases.map { "\(try state.totals.leaderboard($0))" }
     }
     let before = try picture()
     let event = try home.done(chore, by: 0, on: 0)
     #expect(try picture() != before, "seed \(seed)")
-    try home.write(0) { try $0.undo(event, by: home.people[0], in: &$1) }
+    try home.write(0) { try $0.completions.undo(event, by: home.people[0], in: &$1) }
     #expect(try picture() == before, "seed \(seed)")
-    #expect(try home.book().entry(event)?.kind == .undone)
+    #expect(try home.state().ledger.entry(event)?.kind == .undone)
   }
 
   @Test(
@@ -120,16 +125,16 @@ struct HouseholdInvariantTests {
   func pages(limit: Int) throws {
     let family = try family(limit)
     try family.home.meet()
-    let book = try family.home.book()
+    let state = try family.home.state()
     var shown: [RecordID] = []
     var cursor: String?
     repeat {
-      let page = try book.history(after: cursor, limit: limit)
+      let page = try state.ledger.history(after: cursor, limit: limit)
       #expect(page.arrivedEarlier == 0)
       shown += page.entries.map(\.event)
       cursor = page.next
     } while cursor != nil
-    #expect(shown == (try book.ledger(of: nil).map(\.event)))
+    #expect(shown == (try state.ledger.entries(of: nil).map(\.event)))
     #expect(!shown.isEmpty)
   }
 }

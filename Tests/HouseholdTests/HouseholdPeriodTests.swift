@@ -17,14 +17,14 @@ struct HouseholdPeriodTests {
   }
 
   private func close(_ kind: PeriodKind = .week, on device: Int = 0) throws {
-    let days = try home.book(device).days(of: kind, named: nil)
+    let days = try home.state(device).periods.days(of: kind, named: nil)
     try home.write(device) {
-      try $0.close(kind, first: days.first, last: days.last, in: &$1)
+      try $0.periods.close(kind, first: days.first, last: days.last, in: &$1)
     }
   }
 
   private func weeks(_ person: Int, on device: Int = 0) throws -> [Int] {
-    try home.book(device).periods(.week, of: home.people[person]).map(\.points)
+    try home.state(device).totals.periods(.week, of: home.people[person]).map(\.points)
   }
 
   @Test("R5: a rule is one register, of which the later one shows whole")
@@ -34,13 +34,13 @@ struct HouseholdPeriodTests {
     let monthly = try RecurrenceRule(.monthly, every: 3, from: home.date(1))
     var edit = ChoreEdit()
     edit.rule = .some(weekly)
-    try home.write(0) { try $0.editChore(chore, edit, in: &$1) }
+    try home.write(0) { try $0.chores.edit(chore, edit, in: &$1) }
     edit.rule = .some(monthly)
-    try home.write(1) { try $0.editChore(chore, edit, in: &$1) }
+    try home.write(1) { try $0.chores.edit(chore, edit, in: &$1) }
     try home.meet()
     for device in 0...1 {
-      #expect(try home.book(device).chore(chore)?.rule == monthly)
-      #expect(try home.book(device).chore(chore)?.concurrentValues ?? 0 > 0)
+      #expect(try home.state(device).chores.chore(chore)?.rule == monthly)
+      #expect(try home.state(device).chores.chore(chore)?.concurrentValues ?? 0 > 0)
     }
   }
 
@@ -50,14 +50,14 @@ struct HouseholdPeriodTests {
     var edit = ChoreEdit()
     edit.title = "The cat"
     edit.removeTags = ["pets", "old"]
-    try home.write(0) { try $0.editChore(chore, edit, in: &$1) }
+    try home.write(0) { try $0.chores.edit(chore, edit, in: &$1) }
     edit = ChoreEdit()
     edit.points = 9
     edit.addTags = ["pets"]
-    try home.write(1) { try $0.editChore(chore, edit, in: &$1) }
+    try home.write(1) { try $0.chores.edit(chore, edit, in: &$1) }
     try home.meet()
     for device in 0...1 {
-      let view = try #require(try home.book(device).chore(chore))
+      let view = try #require(try home.state(device).chores.chore(chore))
       #expect(view.title == "The cat")
       #expect(view.points == 9)
       #expect(view.tags == ["pets"])
@@ -69,10 +69,10 @@ struct HouseholdPeriodTests {
     let chore = try daily()
     home.day += 4  // Tuesday
     try home.done(chore, by: 0, on: 0, back: 3)  // Saturday, last week
-    #expect(try home.book().points(of: home.people[0]) == (5, 0, 5))
+    #expect(try home.state().totals.points(of: home.people[0]) == (5, 0, 5))
     #expect(try weeks(0) == [5])
     home.day += 27  // Monday, 4 November
-    #expect(try home.book().points(of: home.people[0]) == (5, 0, 0))
+    #expect(try home.state().totals.points(of: home.people[0]) == (5, 0, 0))
   }
 
   @Test("R10: work that a closing did not see is booked in the next open week, and says so")
@@ -86,20 +86,21 @@ struct HouseholdPeriodTests {
     try home.meet()
     for device in 0...1 {
       #expect(try weeks(1, on: device) == [0, 7])
-      let sums = try home.book(device).periods(.week, of: home.people[1])
+      let sums = try home.state(device).totals.periods(.week, of: home.people[1])
       #expect(sums.map(\.late) == [0, 7])
       #expect(sums.map(\.isClosed) == [true, false])
-      let entry = try #require(try home.book(device).entry(unseen))
+      let entry = try #require(try home.state(device).ledger.entry(unseen))
       #expect(entry.day == (try home.date(0)))
       #expect(entry.late.map(\.amount) == [7])
       #expect(entry.late.map(\.day) == [try home.date(3)])
-      #expect(try home.book(device).points(of: home.people[1]) == (7, 7, 7))
+      #expect(try home.state(device).totals.points(of: home.people[1]) == (7, 7, 7))
     }
     // The next week is closed with what it holds by then.
     home.day += 7
     try close()
     #expect(try weeks(1) == [0, 7])
-    #expect(try home.book().periods(.week, of: home.people[1]).map(\.isClosed) == [true, true])
+    #expect(
+      try home.state().totals.periods(.week, of: home.people[1]).map(\.isClosed) == [true, true])
   }
 
   @Test("R10: of two closings of a week the earlier holds on every device")
@@ -110,20 +111,20 @@ struct HouseholdPeriodTests {
     home.day += 1
     try home.done(chore, by: 0, on: 0)
     home.day += 2
-    let days = try home.book().days(of: .week, named: nil)
+    let days = try home.state().periods.days(of: .week, named: nil)
     func close(_ device: Int) throws {
       try home.write(device) {
-        try $0.close(.week, first: days.first, last: days.last, in: &$1)
+        try $0.periods.close(.week, first: days.first, last: days.last, in: &$1)
       }
     }
     // The owner's other device, which has not seen the work, closes first.
     home.replicas.forEach { $0.owners = [0, 1] }
     try close(1)
     try close(0)
-    #expect(try home.book(0).periods(.week, of: home.people[0]).map(\.points) == [5])
+    #expect(try home.state(0).totals.periods(.week, of: home.people[0]).map(\.points) == [5])
     try home.meet()
     for device in 0...1 {
-      let periods = try home.book(device).periods(.week, of: home.people[0])
+      let periods = try home.state(device).totals.periods(.week, of: home.people[0])
       #expect(periods.map(\.points) == [0, 5])
     }
     #expect(home.replicas[0].dump == home.replicas[1].dump)
@@ -134,18 +135,18 @@ struct HouseholdPeriodTests {
     let chore = try daily()
     try home.done(chore, by: 0, on: 0)
     #expect(throws: HouseholdError(.badPeriod, "")) {
-      let days = try home.book().days(of: .month, named: "2024-10")
+      let days = try home.state().periods.days(of: .month, named: "2024-10")
       try home.write(0) {
-        try $0.close(.month, first: days.first, last: days.last, in: &$1)
+        try $0.periods.close(.month, first: days.first, last: days.last, in: &$1)
       }
     }
     home.day += 3
     try home.meet()
     try close(on: 1)
     try home.meet()
-    #expect(try home.book().periods(.week, of: home.people[0]).map(\.isClosed) == [false])
+    #expect(try home.state().totals.periods(.week, of: home.people[0]).map(\.isClosed) == [false])
     try close()
-    #expect(try home.book().periods(.week, of: home.people[0]).map(\.isClosed) == [true])
+    #expect(try home.state().totals.periods(.week, of: home.people[0]).map(\.isClosed) == [true])
     #expect(throws: HouseholdError(.badPeriod, "")) { try close() }
   }
 
@@ -158,12 +159,12 @@ struct HouseholdPeriodTests {
     }
     #expect(try weeks(0) == [15, 35])
     try home.write(0) {
-      try $0.close(
+      try $0.periods.close(
         .week, first: home.date(-4), last: home.date(2), in: &$1)
     }
     try home.set("week-start", "sa")
     try home.set("duplicate", "each")
-    let sums = try home.book().periods(.week, of: home.people[0])
+    let sums = try home.state().totals.periods(.week, of: home.people[0])
     #expect(sums.map(\.points) == [15, 25, 10])
     #expect(sums.map(\.first) == [try home.date(-4), try home.date(3), try home.date(8)])
   }
@@ -178,20 +179,24 @@ struct HouseholdPeriodTests {
     try home.meet()
     try close()
     // The doer has not heard of the closing: the undo holds, and counts in the open week.
-    try home.write(1) { try $0.undo(other, by: home.people[1], in: &$1) }
+    try home.write(1) { try $0.completions.undo(other, by: home.people[1], in: &$1) }
     try home.meet()
     #expect(try weeks(1) == [10, -5])
     #expect(throws: HouseholdError(.periodClosed, "")) {
-      try home.write(1) { try $0.undo(event, by: home.people[1], in: &$1) }
+      try home.write(1) { try $0.completions.undo(event, by: home.people[1], in: &$1) }
     }
     // A device that does not refuse writes what every replica ignores.
-    try home.write(1) { try $0.undo(event, by: home.people[1], isAdministrator: true, in: &$1) }
+    try home.write(1) {
+      try $0.completions.undo(event, by: home.people[1], isAdministrator: true, in: &$1)
+    }
     try home.meet()
-    #expect(try home.book().entry(event)?.kind == .credited)
-    try home.write(0) { try $0.undo(event, by: home.people[0], isAdministrator: true, in: &$1) }
+    #expect(try home.state().ledger.entry(event)?.kind == .credited)
+    try home.write(0) {
+      try $0.completions.undo(event, by: home.people[0], isAdministrator: true, in: &$1)
+    }
     try home.meet()
     for device in 0...1 {
-      #expect(try home.book(device).entry(event)?.kind == .undone)
+      #expect(try home.state(device).ledger.entry(event)?.kind == .undone)
       #expect(try weeks(1, on: device) == [10, -10])
       #expect(try home.total(1, on: device) == 0)
     }
@@ -201,9 +206,11 @@ struct HouseholdPeriodTests {
   func foreignUndo() throws {
     let event = try home.done(try daily(), by: 0, on: 0)
     try home.meet()
-    try home.write(1) { try $0.undo(event, by: home.people[1], isAdministrator: true, in: &$1) }
+    try home.write(1) {
+      try $0.completions.undo(event, by: home.people[1], isAdministrator: true, in: &$1)
+    }
     try home.meet()
-    #expect(try home.book().entry(event)?.kind == .credited)
+    #expect(try home.state().ledger.entry(event)?.kind == .credited)
   }
 
   @Test("R16: a badge is earned on the day of the n-th credited completion and goes with an undo")
@@ -217,7 +224,7 @@ struct HouseholdPeriodTests {
     #expect(first.required == 1)
     #expect(Set(Badge.catalogue.map(\.key)).count == Badge.catalogue.count)
     func earned() throws -> [String: CivilDate] {
-      let views = try home.book().badges(of: home.people[0])
+      let views = try home.state().achievements.badges(of: home.people[0])
       return Dictionary(
         uniqueKeysWithValues: views.compactMap { view in
           view.earnedOn.map { (view.badge.key, $0) }
@@ -234,7 +241,7 @@ struct HouseholdPeriodTests {
       try earned() == [
         "first_chore": home.date(0), "chores_5": home.date(4), "streak_3": home.date(2),
       ])
-    try home.write(0) { try $0.undo(last, by: home.people[0], in: &$1) }
+    try home.write(0) { try $0.completions.undo(last, by: home.people[0], in: &$1) }
     #expect(try earned().keys.sorted() == ["first_chore", "streak_3"])
   }
 
@@ -247,22 +254,22 @@ struct HouseholdPeriodTests {
     let between = try home.done(chore, by: 0, on: 1)
     home.day += 2
     try home.done(chore, by: 0, on: 0)
-    #expect(try home.book().streak(of: home.people[0]) == 1)
+    #expect(try home.state().achievements.streak(of: home.people[0]) == 1)
     try home.meet()
-    #expect(try home.book().streak(of: home.people[0]) == 3)
+    #expect(try home.state().achievements.streak(of: home.people[0]) == 3)
     home.day += 2  // due today, pending
-    #expect(try home.book().streak(of: home.people[0]) == 3)
+    #expect(try home.state().achievements.streak(of: home.people[0]) == 3)
     home.day += 1
-    #expect(try home.book().streak(of: home.people[0]) == 0)
-    #expect(try home.book().entry(between)?.kind == .credited)
+    #expect(try home.state().achievements.streak(of: home.people[0]) == 0)
+    #expect(try home.state().ledger.entry(between)?.kind == .credited)
   }
 
   @Test("The same work told twice in a day is refused unless it is said to be early")
   func toldTwice() throws {
     let chore = try daily()
     func done(isEarly: Bool) throws {
-      try home.write(0) { book, builder in
-        _ = try book.complete(
+      try home.write(0) { state, builder in
+        _ = try state.completions.add(
           chore, occurrence: nil, by: home.people[0], doneAt: (home.today, nil),
           milliseconds: home.milliseconds, isEarly: isEarly,
           in: &builder)
@@ -271,7 +278,7 @@ struct HouseholdPeriodTests {
     try done(isEarly: false)
     #expect(throws: HouseholdError(.doneThatDay, "")) { try done(isEarly: false) }
     try done(isEarly: true)
-    #expect(try home.book().chore(chore)?.next?.due == home.date(2))
+    #expect(try home.state().chores.chore(chore)?.next?.due == home.date(2))
   }
 
   @Test("Work of a past day closes the occurrence of that day, and leaves the later one open")
@@ -280,9 +287,9 @@ struct HouseholdPeriodTests {
     let chore = try home.add(ChoreDraft(title: "Bins", points: 1, rule: rule))
     home.day += 8
     try home.done(chore, by: 0, on: 0, back: 5)
-    #expect(try home.book().chore(chore)?.next?.due == home.date(7))
+    #expect(try home.state().chores.chore(chore)?.next?.due == home.date(7))
     try home.done(chore, by: 0, on: 0, back: 1)
-    #expect(try home.book().chore(chore)?.next?.due == home.date(14))
+    #expect(try home.state().chores.chore(chore)?.next?.due == home.date(14))
   }
 
   @Test("R8: what was moved onto today is next, before an older one that is due tomorrow")
@@ -290,39 +297,39 @@ struct HouseholdPeriodTests {
     let rule = try RecurrenceRule(.weekly, from: home.date(1))
     let chore = try home.add(ChoreDraft(title: "Bins", points: 1, rule: rule))
     let done = try home.done(chore, by: 0, on: 0)
-    let second = try #require(try home.book().chore(chore)?.next)
+    let second = try #require(try home.state().chores.chore(chore)?.next)
     #expect(second.due == (try home.date(8)))
-    try home.write(0) { try $0.moveOccurrence(chore, to: home.date(0), in: &$1) }
-    try home.write(0) { try $0.undo(done, by: home.people[0], in: &$1) }
-    let next = try #require(try home.book().chore(chore)?.next)
+    try home.write(0) { try $0.overrides.move(chore, to: home.date(0), in: &$1) }
+    try home.write(0) { try $0.completions.undo(done, by: home.people[0], in: &$1) }
+    let next = try #require(try home.state().chores.chore(chore)?.next)
     #expect(next.key == second.key)
     #expect(next.due == (try home.date(0)))
-    let open = try home.book().occurrences(through: home.date(8))
+    let open = try home.state().occurrences.due(through: home.date(8))
     #expect(open.map(\.due) == [try home.date(0), try home.date(1)])
     // Tomorrow the older one has come due too, and the newer of the two stands (roll).
     home.day += 1
-    #expect(try home.book().chore(chore)?.next?.key == second.key)
-    #expect(try home.book().chore(chore)?.next?.missedBefore == 1)
+    #expect(try home.state().chores.chore(chore)?.next?.key == second.key)
+    #expect(try home.state().chores.chore(chore)?.next?.missedBefore == 1)
   }
 
   @Test("R6: an occurrence that is moved keeps its name; its chore's other dates stay")
   func moved() throws {
     let rule = try RecurrenceRule(.weekly, from: home.date(0))
     let chore = try home.add(ChoreDraft(title: "Bins", points: 1, rule: rule))
-    let before = try #require(try home.book().chore(chore)?.next)
+    let before = try #require(try home.state().chores.chore(chore)?.next)
     try home.write(0) {
-      try $0.moveOccurrence(chore, to: home.date(2), at: CivilTime(hour: 18, minute: 0), in: &$1)
+      try $0.overrides.move(chore, to: home.date(2), at: CivilTime(hour: 18, minute: 0), in: &$1)
     }
     try home.meet()
     for device in 0...1 {
-      let open = try home.book(device).occurrences(through: home.date(7))
+      let open = try home.state(device).occurrences.due(through: home.date(7))
       #expect(open.map(\.due) == [try home.date(2), try home.date(7)])
       #expect(open.first?.key == before.key)
       #expect(open.map { $0.time?.iso } == ["18:00", nil])
     }
     #expect(throws: HouseholdError(.badDay, "")) {
-      try home.write(0) { try $0.moveOccurrence(chore, to: home.date(367), in: &$1) }
+      try home.write(0) { try $0.overrides.move(chore, to: home.date(367), in: &$1) }
     }
-    try home.write(0) { try $0.moveOccurrence(chore, to: home.date(366), in: &$1) }
+    try home.write(0) { try $0.overrides.move(chore, to: home.date(366), in: &$1) }
   }
 }

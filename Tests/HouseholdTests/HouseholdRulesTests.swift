@@ -46,8 +46,8 @@ struct HouseholdRulesTests {
   func reassigned() throws {
     let chore = try home.add(
       ChoreDraft(title: "Bins", points: 5, assignee: .person(home.people[1])))
-    try home.write(0) { try $0.assignOccurrence(chore, to: home.people[2], in: &$1) }
-    #expect(try home.book(0).chore(chore)?.next?.assignee == home.people[2])
+    try home.write(0) { try $0.overrides.assign(chore, to: home.people[2], in: &$1) }
+    #expect(try home.state(0).chores.chore(chore)?.next?.assignee == home.people[2])
     try home.done(chore, by: 1, on: 1)
     try home.meet()
     #expect(try home.total(1) == 5)
@@ -60,7 +60,7 @@ struct HouseholdRulesTests {
       ChoreDraft(title: "Bins", points: 5, assignee: .person(home.people[1])))
     var edit = ChoreEdit()
     edit.assignee = .person(home.people[2])
-    try home.write(0) { try $0.editChore(chore, edit, in: &$1) }
+    try home.write(0) { try $0.chores.edit(chore, edit, in: &$1) }
     try home.done(chore, by: 1, on: 1)
     try home.meet()
     #expect(try home.total(1) == 5)
@@ -77,11 +77,11 @@ struct HouseholdRulesTests {
     var edit = ChoreEdit()
     edit.points = 50
     edit.title = "All windows"
-    try home.write(0) { try $0.editChore(chore, edit, in: &$1) }
+    try home.write(0) { try $0.chores.edit(chore, edit, in: &$1) }
     try home.done(chore, by: 1, on: 1)
     try home.meet()
     #expect(try home.total(1) == 10)
-    #expect(try home.book().ledger(of: nil).first?.choreTitle == "Windows")
+    #expect(try home.state().ledger.entries(of: nil).first?.choreTitle == "Windows")
     home.day += 1
     try home.done(chore, by: 1, on: 1)
     #expect(try home.total(1, on: 1) == 60)
@@ -90,16 +90,16 @@ struct HouseholdRulesTests {
   @Test("R4: work concurrent with archiving counts; work after seeing it is refused and invalid")
   func archive() throws {
     let chore = try home.add(ChoreDraft(title: "Leaves", points: 3, rule: try daily()))
-    let completion = try home.write(1) { book, builder in
-      try book.complete(
+    let completion = try home.write(1) { state, builder in
+      try state.completions.add(
         chore, occurrence: nil, by: home.people[1], doneAt: (home.today, nil),
         milliseconds: home.milliseconds, in: &builder)
     }
-    try home.write(0) { try $0.archive(chore, in: &$1) }
+    try home.write(0) { try $0.chores.archive(chore, in: &$1) }
     try home.meet()
     #expect(try home.total(1) == 3)
-    #expect(try home.book().chores(includingArchived: false).isEmpty)
-    #expect(try home.book().occurrences(through: home.date(30)).isEmpty)
+    #expect(try home.state().chores.all(includingArchived: false).isEmpty)
+    #expect(try home.state().occurrences.due(through: home.date(30)).isEmpty)
     #expect(throws: HouseholdError(.choreArchived, "")) { try home.done(chore, by: 0, on: 0) }
     // A device that does not refuse: the same event again, now with the archive in its past.
     let key = RecordKey(type: HouseholdSchema.completion, id: completion)
@@ -107,8 +107,8 @@ struct HouseholdRulesTests {
     try home.write(0) { _, builder in _ = builder.event(HouseholdSchema.completion, fields) }
     #expect(try home.kinds() == [.credited, .invalid])
     #expect(try home.total(1) == 3)
-    try home.write(0) { try $0.restore(chore, in: &$1) }
-    #expect(try home.book().chore(chore)?.isArchived == false)
+    try home.write(0) { try $0.chores.restore(chore, in: &$1) }
+    #expect(try home.state().chores.chore(chore)?.isArchived == false)
     #expect(try home.total(1) == 3)
   }
 
@@ -118,14 +118,14 @@ struct HouseholdRulesTests {
     try home.done(chore, by: 0, on: 0)
     try home.done(chore, by: 1, on: 1)
     try home.meet()
-    let open = try home.book(0).occurrences(through: home.date(1))
-    #expect(open == (try home.book(1).occurrences(through: home.date(1))))
+    let open = try home.state(0).occurrences.due(through: home.date(1))
+    #expect(open == (try home.state(1).occurrences.due(through: home.date(1))))
     #expect(open.map(\.due) == [try home.date(1)])
     home.day += 3
     var edit = ChoreEdit()
     edit.rule = .some(try RecurrenceRule(.weekly, from: home.date(0)))
-    try home.write(0) { try $0.editChore(chore, edit, in: &$1) }
-    let next = try #require(try home.book(0).chore(chore)?.next)
+    try home.write(0) { try $0.chores.edit(chore, edit, in: &$1) }
+    let next = try #require(try home.state(0).chores.chore(chore)?.next)
     #expect(next.due == (try home.date(7)))
     #expect(next.missedBefore == 0)
   }
@@ -139,17 +139,17 @@ struct HouseholdRulesTests {
     try home.done(chore, by: 1, on: 1)
     try home.meet()
     #expect(try home.kinds() == [.credited, .alsoDone])
-    #expect(try home.book().chore(chore)?.next?.due == home.date(12))
+    #expect(try home.state().chores.chore(chore)?.next?.due == home.date(12))
     home.day += 1
     try home.done(chore, by: 1, on: 1)
     try home.meet()
     #expect(try home.kinds() == [.credited, .alsoDone, .credited])
-    #expect(try home.book().chore(chore)?.next?.due == home.date(13))
+    #expect(try home.state().chores.chore(chore)?.next?.due == home.date(13))
     // Once more would be the third time in one interval.
     #expect(throws: HouseholdError(.tooEarly, "")) { try home.done(chore, by: 0, on: 0) }
     #expect(try home.total(0) == 4 && home.total(1) == 4)
-    try home.write(0) { try $0.skip(chore, reason: "new one", in: &$1) }
-    #expect(try home.book().chore(chore)?.next?.due == home.date(23))
+    try home.write(0) { try $0.skips.add(chore, reason: "new one", in: &$1) }
+    #expect(try home.state().chores.chore(chore)?.next?.due == home.date(23))
   }
 
   @Test("R7: within the hour, but knowing of the last one, is work of its own")
@@ -168,20 +168,20 @@ struct HouseholdRulesTests {
   func missed() throws {
     let chore = try home.add(ChoreDraft(title: "Cat", points: 1, rule: try daily(every: 2)))
     home.day += 5
-    let rolled = try #require(try home.book().chore(chore)?.next)
+    let rolled = try #require(try home.state().chores.chore(chore)?.next)
     #expect(rolled.due == (try home.date(4)))
     #expect(rolled.state == .overdue)
     #expect(rolled.missedBefore == 2)
     try home.set("missed", "stack")
-    let dues = try home.book().occurrences(through: home.today).map(\.due)
+    let dues = try home.state().occurrences.due(through: home.today).map(\.due)
     #expect(dues == [try home.date(0), try home.date(2), try home.date(4)])
     try home.set("missed", "never-overdue")
-    let kind = try #require(try home.book().chore(chore)?.next)
+    let kind = try #require(try home.state().chores.chore(chore)?.next)
     #expect(kind.due == (try home.today))
     #expect(kind.state == .open)
     try home.set("missed", "roll")
     try home.done(chore, by: 0, on: 0)
-    #expect(try home.book().chore(chore)?.next?.due == home.date(6))
+    #expect(try home.state().chores.chore(chore)?.next?.due == home.date(6))
   }
 
   @Test("R9 and R10: a week is summed by its days, and another week start only re-labels them")
@@ -191,10 +191,10 @@ struct HouseholdRulesTests {
       try home.done(chore, by: 0, on: 0)
       home.day += 1
     }
-    #expect(try home.book().points(of: home.people[0]) == (6, 3, 6))  // Thursday
+    #expect(try home.state().totals.points(of: home.people[0]) == (6, 3, 6))  // Thursday
     try home.set("week-start", "su")
-    #expect(try home.book().points(of: home.people[0]) == (6, 4, 6))
-    let board = try home.book().leaderboard(.week)
+    #expect(try home.state().totals.points(of: home.people[0]) == (6, 4, 6))
+    let board = try home.state().totals.leaderboard(.week)
     #expect(board.map(\.name) == ["Ada", "Ben", "Cleo"])
     #expect(board.map(\.rank) == [1, 2, 2])
     #expect(board.map(\.completions) == [4, 0, 0])
@@ -209,17 +209,17 @@ struct HouseholdRulesTests {
     try home.done(chore, by: 1, on: 1)
     try home.meet()
     #expect(throws: HouseholdError(.notYours, "")) {
-      try home.write(1) { try $0.undo(first, by: home.people[1], in: &$1) }
+      try home.write(1) { try $0.completions.undo(first, by: home.people[1], in: &$1) }
     }
-    let last = try #require(try home.book().lastUndoable(by: home.people[0]))
+    let last = try #require(try home.state().ledger.lastUndoable(by: home.people[0]))
     #expect(last.event == first)
-    try home.write(0) { try $0.undo(first, by: home.people[0], in: &$1) }
+    try home.write(0) { try $0.completions.undo(first, by: home.people[0], in: &$1) }
     try home.meet()
     #expect(try home.kinds() == [.undone, .credited])
     #expect(try home.total(0) == 0)
     #expect(try home.total(1) == 7)
     #expect(throws: HouseholdError(.alreadyUndone, "")) {
-      try home.write(0) { try $0.undo(first, by: home.people[0], in: &$1) }
+      try home.write(0) { try $0.completions.undo(first, by: home.people[0], in: &$1) }
     }
   }
 
@@ -231,11 +231,11 @@ struct HouseholdRulesTests {
       last = try home.done(chore, by: 0, on: 0)
       home.day += 1
     }
-    #expect(try home.book().streak(of: home.people[0]) == 3)  // today is pending
-    #expect(try home.book().day(ofCompletion: 3, by: home.people[0]) == home.date(2))
-    try home.write(0) { try $0.undo(last, by: home.people[0], in: &$1) }
-    #expect(try home.book().streak(of: home.people[0]) == 0)
-    #expect(try home.book().day(ofCompletion: 3, by: home.people[0]) == nil)
+    #expect(try home.state().achievements.streak(of: home.people[0]) == 3)  // today is pending
+    #expect(try home.state().achievements.day(ofCompletion: 3, by: home.people[0]) == home.date(2))
+    try home.write(0) { try $0.completions.undo(last, by: home.people[0], in: &$1) }
+    #expect(try home.state().achievements.streak(of: home.people[0]) == 0)
+    #expect(try home.state().achievements.day(ofCompletion: 3, by: home.people[0]) == nil)
   }
 
   @Test(
@@ -245,7 +245,7 @@ struct HouseholdRulesTests {
     let chore = try home.add(
       ChoreDraft(title: "Cook", points: 1, assignee: .rotation(order, kind), rule: try daily()))
     func turns(_ device: Int) throws -> [PersonID?] {
-      try home.book(device).occurrences(through: home.date(4)).map(\.assignee)
+      try home.state(device).occurrences.due(through: home.date(4)).map(\.assignee)
     }
     let before = try turns(0)
     if kind == .byDate || kind == .byTurn { #expect(before.prefix(3).compactMap { $0 } == order) }
@@ -269,12 +269,12 @@ struct HouseholdRulesTests {
         title: "Windows", points: 1, assignee: .rotation(home.people, .leastDone),
         rule: try RecurrenceRule(.weekly, every: 3, from: home.date(0))))
     try home.done(chore, by: 0, on: 0)
-    let next = try #require(try home.book().occurrences(through: home.date(21)).first)
+    let next = try #require(try home.state().occurrences.due(through: home.date(21)).first)
     #expect(try next.due == home.date(21))
     #expect(next.assignee != home.people[0])
     home.day += 21
     for day in 21..<42 {
-      let open = try #require(try home.book().occurrences(through: home.today).first)
+      let open = try #require(try home.state().occurrences.due(through: home.today).first)
       #expect(open.key == next.key)
       #expect(try open.due == home.date(day))
       #expect(open.assignee == next.assignee, "on day \(day)")
@@ -288,13 +288,13 @@ struct HouseholdRulesTests {
     let chore = try home.add(
       ChoreDraft(
         title: "Cook", points: 1, assignee: .rotation(order, .byTurn), rule: try daily()))
-    let last = try home.book(0).occurrences(through: home.date(10)).last
+    let last = try home.state(0).occurrences.due(through: home.date(10)).last
     let moved = try #require(last)
     try home.write(0) {
-      try $0.moveOccurrence(chore, occurrence: moved.key, to: self.home.date(1), in: &$1)
+      try $0.overrides.move(chore, occurrence: moved.key, to: self.home.date(1), in: &$1)
     }
     func turns(through day: Int) throws -> [OccurrenceKey: PersonID?] {
-      let open = try home.book(0).occurrences(through: home.date(day))
+      let open = try home.state(0).occurrences.due(through: home.date(day))
       return Dictionary(uniqueKeysWithValues: open.map { ($0.key, $0.assignee) })
     }
     let far = try turns(through: 20)
@@ -309,8 +309,8 @@ struct HouseholdRulesTests {
   @Test("R15: work done concurrently with a skip counts")
   func skipped() throws {
     let chore = try home.add(ChoreDraft(title: "Bins", points: 5))
-    try home.write(0) { try $0.skip(chore, reason: "empty", in: &$1) }
-    #expect(try home.book(0).occurrences(through: home.date(9)).isEmpty)
+    try home.write(0) { try $0.skips.add(chore, reason: "empty", in: &$1) }
+    #expect(try home.state(0).occurrences.due(through: home.date(9)).isEmpty)
     try home.done(chore, by: 1, on: 1)
     try home.meet()
     #expect(try home.total(1) == 5)

@@ -16,7 +16,7 @@ struct OneRoleTests {
 
   /// The roles that may do each operation of what is written.
   private func roles(
-    _ body: (HouseholdBook, inout OperationBuilder) throws -> Void
+    _ body: (HouseholdState, inout OperationBuilder) throws -> Void
   ) throws -> Set<[Role]> {
     let before = home.changes.count
     try home.write(0, body)
@@ -30,8 +30,8 @@ struct OneRoleTests {
       })
   }
 
-  @Test("Each thing that the book writes is all for the same roles")
-  func book() throws {
+  @Test("Each thing that the state writes is all for the same roles")
+  func state() throws {
     let (me, other) = (home.people[0], home.people[1])
     let rule = try RecurrenceRule(.daily, from: home.date(-9))
     let chore = try home.add(ChoreDraft(title: "Cat", points: 1, rule: rule))
@@ -40,53 +40,53 @@ struct OneRoleTests {
     let admins: [Role] = [.admin, .owner]
     func expect(
       _ wanted: [Role], _ name: String,
-      _ body: (HouseholdBook, inout OperationBuilder) throws -> Void
+      _ body: (HouseholdState, inout OperationBuilder) throws -> Void
     ) throws {
       #expect(Set(try roles(body).map(Set.init)) == [Set(wanted)], "\(name)")
     }
     try expect(everybody, "own name") {
-      try $0.createPerson(me, name: "Ada", milliseconds: 1, in: &$1)
+      try $0.people.create(me, name: "Ada", milliseconds: 1, in: &$1)
     }
     try expect(members, "others' name") {
-      try $0.createPerson(other, name: "Ben", email: "b@example.org", milliseconds: 1, in: &$1)
+      try $0.people.create(other, name: "Ben", email: "b@example.org", milliseconds: 1, in: &$1)
     }
-    try expect(members, "add") { book, builder in
+    try expect(members, "add") { state, builder in
       let draft = ChoreDraft(
         title: "All", note: "n", points: 2, assignee: .person(other), due: try home.date(1),
         time: try CivilTime(hour: 8, minute: 0), rule: rule, tags: ["a"])
-      _ = try book.addChore(draft, milliseconds: 1, in: &builder)
+      _ = try state.chores.add(draft, milliseconds: 1, in: &builder)
     }
-    try expect(members, "edit") { book, builder in
+    try expect(members, "edit") { state, builder in
       var edit = ChoreEdit()
       (edit.title, edit.points, edit.assignee, edit.addTags) = ("C", 3, .nobody, ["b"])
       edit.rule = .some(rule)
-      try book.editChore(chore, edit, in: &builder)
+      try state.chores.edit(chore, edit, in: &builder)
     }
-    try expect(members, "assign once") { try $0.assignOccurrence(chore, to: other, in: &$1) }
-    try expect(members, "move") { try $0.moveOccurrence(chore, to: try home.date(1), in: &$1) }
-    try expect(members, "setting") { try $0.set("duplicate", "each", in: &$1) }
-    try expect(everybody, "own work") { book, builder in
-      _ = try book.complete(
+    try expect(members, "assign once") { try $0.overrides.assign(chore, to: other, in: &$1) }
+    try expect(members, "move") { try $0.overrides.move(chore, to: try home.date(1), in: &$1) }
+    try expect(members, "setting") { try $0.storedSettings.set("duplicate", "each", in: &$1) }
+    try expect(everybody, "own work") { state, builder in
+      _ = try state.completions.add(
         chore, occurrence: nil, by: me, doneAt: (home.today, nil), milliseconds: home.milliseconds,
         in: &builder)
     }
-    try expect(members, "others' work") { book, builder in
-      _ = try book.complete(
+    try expect(members, "others' work") { state, builder in
+      _ = try state.completions.add(
         chore, occurrence: nil, by: other, doneAt: (home.today, nil),
         milliseconds: home.milliseconds, isEarly: true, in: &builder)
     }
-    let event = try #require(try home.book().lastUndoable(by: me)).event
-    try expect(everybody, "undo") { try $0.undo(event, by: me, in: &$1) }
-    try expect(everybody, "skip") { try $0.skip(chore, reason: "", in: &$1) }
-    let skip = try #require(try home.book().lastSkip(by: me)).event
-    try expect(everybody, "undo a skip") { try $0.undoSkip(skip, by: me, in: &$1) }
-    try expect(admins, "close") { book, builder in
-      let days = try book.days(of: .week, named: nil)
-      try book.close(.week, first: days.first, last: days.last, in: &builder)
+    let event = try #require(try home.state().ledger.lastUndoable(by: me)).event
+    try expect(everybody, "undo") { try $0.completions.undo(event, by: me, in: &$1) }
+    try expect(everybody, "skip") { try $0.skips.add(chore, reason: "", in: &$1) }
+    let skip = try #require(try home.state().skips.last(by: me)).event
+    try expect(everybody, "undo a skip") { try $0.skips.undo(skip, by: me, in: &$1) }
+    try expect(admins, "close") { state, builder in
+      let days = try state.periods.days(of: .week, named: nil)
+      try state.periods.close(.week, first: days.first, last: days.last, in: &builder)
     }
-    try expect(admins, "merge") { try $0.merge(other, into: me, in: &$1) }
-    try expect(admins, "part") { try $0.undoMerge(of: other, in: &$1) }
-    try expect(members, "archive") { try $0.archive(chore, in: &$1) }
-    try expect(members, "restore") { try $0.restore(chore, in: &$1) }
+    try expect(admins, "merge") { try $0.people.merge(other, into: me, in: &$1) }
+    try expect(admins, "part") { try $0.people.undoMerge(of: other, in: &$1) }
+    try expect(members, "archive") { try $0.chores.archive(chore, in: &$1) }
+    try expect(members, "restore") { try $0.chores.restore(chore, in: &$1) }
   }
 }

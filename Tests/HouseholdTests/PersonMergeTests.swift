@@ -16,14 +16,14 @@ struct PersonMergeTests {
 
   private func merge(_ ghost: Int = 2, into person: Int = 1, on device: Int = 0) throws {
     try home.write(device) {
-      try $0.merge(
+      try $0.people.merge(
         home.people[ghost], into: home.people[person], in: &$1)
     }
   }
 
   private func undo(_ ghost: Int = 2, on device: Int = 0) throws {
     try home.write(device) {
-      try $0.undoMerge(of: home.people[ghost], in: &$1)
+      try $0.people.undoMerge(of: home.people[ghost], in: &$1)
     }
   }
 
@@ -53,26 +53,27 @@ struct PersonMergeTests {
     try home.done(chore, by: now, on: 0)
     try home.meet()
     let before = home.replicas[0].dump
-    #expect(try home.book().people().map(\.name) == ["Ada", "Ben", "Cleo"])
+    #expect(try home.state().people.all().map(\.name) == ["Ada", "Ben", "Cleo"])
 
     try merge()
     try expectAgreement()
     for person in [ghost, now] {
       #expect(try home.total(person) == 15)
-      #expect(try home.book().streak(of: home.people[person]) == 3)
-      #expect(try home.book().ledger(of: home.people[person]).count == 3)
-      let badges = try home.book().badges(of: home.people[person])
+      #expect(try home.state().achievements.streak(of: home.people[person]) == 3)
+      #expect(try home.state().ledger.entries(of: home.people[person]).count == 3)
+      let badges = try home.state().achievements.badges(of: home.people[person])
       #expect(try badges.first { $0.badge.key == "streak_3" }?.earnedOn == home.date(2))
-      #expect(try home.book().periods(.month, of: home.people[person]).map(\.points) == [15])
+      #expect(
+        try home.state().totals.periods(.month, of: home.people[person]).map(\.points) == [15])
     }
-    #expect(try home.book().ledger(of: nil).allSatisfy { $0.person == home.people[now] })
-    #expect(try home.book().leaderboard(.all).map(\.name) == ["Ben", "Ada"])
+    #expect(try home.state().ledger.entries(of: nil).allSatisfy { $0.person == home.people[now] })
+    #expect(try home.state().totals.leaderboard(.all).map(\.name) == ["Ben", "Ada"])
 
     try undo()
     try expectAgreement()
     #expect(home.replicas[0].dump == before)
     #expect(try [home.total(ghost), home.total(now)] == [10, 5])
-    let said = try home.book().personMerges()
+    let said = try home.state().people.allMerges()
     #expect(said.map(\.into) == [home.people[now], nil])
     #expect(said.allSatisfy { $0.by == home.people[0] && $0.person == home.people[ghost] })
   }
@@ -91,8 +92,8 @@ struct PersonMergeTests {
     try expectAgreement()
     #expect(try home.total(now) == (policy == "split" ? 4 : 7))
     #expect(try home.total(0) == ["first": 0, "each": 7, "split": 3][policy])
-    #expect(try home.book().leaderboard(.all).first?.completions == 1)
-    let credited = try home.book().ledger(of: nil).filter { $0.kind == .credited }
+    #expect(try home.state().totals.leaderboard(.all).first?.completions == 1)
+    let credited = try home.state().ledger.entries(of: nil).filter { $0.kind == .credited }
     #expect(credited.map(\.person) == [home.people[now]])
   }
 
@@ -105,13 +106,13 @@ struct PersonMergeTests {
       let chore = try home.add(draft)
       try merge()
       let one = [now, 0].map { home.people[$0] }
-      #expect(try home.book().chore(chore)?.assignment == .rotation(one, kind))
-      let turns = try home.book().occurrences(through: home.date(5))
+      #expect(try home.state().chores.chore(chore)?.assignment == .rotation(one, kind))
+      let turns = try home.state().occurrences.due(through: home.date(5))
         .filter { $0.chore == chore }.compactMap(\.assignee)
       #expect(turns.count == 6 && Set(turns).isSubset(of: one))
       if kind == .byDate { #expect(turns == one + one + one) }
       try undo()
-      #expect(try home.book().chore(chore)?.assignment == .rotation(order, kind))
+      #expect(try home.state().chores.chore(chore)?.assignment == .rotation(order, kind))
     }
     try expectAgreement()
   }
@@ -133,11 +134,11 @@ struct PersonMergeTests {
     home.day += 1
     try home.done(least, by: ghost, on: 0)
     try home.meet()
-    #expect(try home.book().chore(byTurn)?.next?.assignee == home.people[now])
-    #expect(try home.book().chore(least)?.next?.assignee == home.people[now])
+    #expect(try home.state().chores.chore(byTurn)?.next?.assignee == home.people[now])
+    #expect(try home.state().chores.chore(least)?.next?.assignee == home.people[now])
     try merge()
-    #expect(try home.book().chore(byTurn)?.next?.assignee == home.people[0])
-    #expect(try home.book().chore(least)?.next?.assignee == home.people[0])
+    #expect(try home.state().chores.chore(byTurn)?.next?.assignee == home.people[0])
+    #expect(try home.state().chores.chore(least)?.next?.assignee == home.people[0])
     try expectAgreement()
   }
 
@@ -149,13 +150,13 @@ struct PersonMergeTests {
       ChoreDraft(title: "Cat", points: 3, assignee: .person(home.people[ghost])))
     let once = try home.add(
       ChoreDraft(title: "Dog", points: 4, assignee: .person(home.people[0])))
-    try home.write(0) { try $0.assignOccurrence(once, to: home.people[ghost], in: &$1) }
+    try home.write(0) { try $0.overrides.assign(once, to: home.people[ghost], in: &$1) }
     try home.meet()
     // Not assigned yet: it counts for nothing until the two are one.
     try home.done(chore, by: now, on: 1)
     #expect(try home.total(now, on: 1) == 0)
     try merge()
-    #expect(try home.book().chore(once)?.next?.assignee == home.people[now])
+    #expect(try home.state().chores.chore(once)?.next?.assignee == home.people[now])
     try home.done(once, by: now, on: 0)
     try expectAgreement()
     #expect(try home.total(now) == 7)
@@ -166,18 +167,18 @@ struct PersonMergeTests {
     let chore = try home.add(try daily())
     let event = try home.done(chore, by: ghost, on: 2)
     home.day += 1
-    try home.write(2) { try $0.skip(chore, reason: "", in: &$1) }
+    try home.write(2) { try $0.skips.add(chore, reason: "", in: &$1) }
     try home.meet()
     #expect(throws: HouseholdError(.notYours, "")) {
-      try home.write(1) { try $0.undo(event, by: home.people[now], in: &$1) }
+      try home.write(1) { try $0.completions.undo(event, by: home.people[now], in: &$1) }
     }
     try merge()
     try home.meet()
-    let skip = try #require(try home.book(1).lastSkip(by: home.people[now]))
-    #expect(try home.book(1).lastUndoable(by: home.people[now])?.event == event)
-    try home.write(1) { book, builder in
-      try book.undo(event, by: home.people[now], in: &builder)
-      try book.undoSkip(skip.event, by: home.people[now], in: &builder)
+    let skip = try #require(try home.state(1).skips.last(by: home.people[now]))
+    #expect(try home.state(1).ledger.lastUndoable(by: home.people[now])?.event == event)
+    try home.write(1) { state, builder in
+      try state.completions.undo(event, by: home.people[now], in: &builder)
+      try state.skips.undo(skip.event, by: home.people[now], in: &builder)
     }
     try expectAgreement()
     #expect(try home.kinds() == [.undone])
@@ -192,21 +193,21 @@ struct PersonMergeTests {
     try home.done(chore, by: now, on: 1)
     try home.done(dog, by: ghost, on: 1)
     home.day += 3
-    let days = try home.book().days(of: .week, named: nil)
+    let days = try home.state().periods.days(of: .week, named: nil)
     try home.write(0) {
-      try $0.close(.week, first: days.first, last: days.last, in: &$1)
+      try $0.periods.close(.week, first: days.first, last: days.last, in: &$1)
     }
     try home.meet()
-    #expect(try home.book().periods(.week, of: home.people[ghost]).map(\.points) == [5, 7])
+    #expect(try home.state().totals.periods(.week, of: home.people[ghost]).map(\.points) == [5, 7])
     try merge()
     try expectAgreement()
-    let periods = try home.book().periods(.week, of: home.people[now])
+    let periods = try home.state().totals.periods(.week, of: home.people[now])
     #expect(periods.map(\.points) == [5, 7] && periods.map(\.late) == [0, 7])
     #expect(periods.map(\.isClosed) == [true, false])
     #expect(try home.total(now) == 12)
     try undo()
     try expectAgreement()
-    #expect(try home.book().periods(.week, of: home.people[ghost]).map(\.points) == [5, 7])
+    #expect(try home.state().totals.periods(.week, of: home.people[ghost]).map(\.points) == [5, 7])
   }
 
   @Test("Merges and undoings made apart come to the same in all orders of delivery")
@@ -243,7 +244,7 @@ struct PersonMergeTests {
       }
     }
     // Ben counts as Ada, as that came before the other half of the circle.
-    let merges = try home.book().merges
+    let merges = try home.state().people.merges
     #expect(home.people.map { merges.one($0) } == [0, 0, 2].map { home.people[$0] })
   }
 
@@ -255,7 +256,7 @@ struct PersonMergeTests {
     #expect(throws: HouseholdError(.badMerge, "")) { try merge(2, into: 0) }
     #expect(throws: HouseholdError(.badMerge, "")) { try merge(1, into: 2) }
     try merge(1, into: 0)
-    #expect(try home.book().merges.one(home.people[2]) == home.people[0])
+    #expect(try home.state().people.merges.one(home.people[2]) == home.people[0])
     #expect(throws: HouseholdError(.badMerge, "")) { try merge(0, into: 2) }
   }
 }

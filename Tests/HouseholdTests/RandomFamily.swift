@@ -62,35 +62,35 @@ struct RandomFamily {
       var edit = ChoreEdit()
       edit.points = random.below(50)
       edit.assignee = random.oneIn(2) ? .person(person) : .nobody
-      try home.write(device) { try $0.editChore(chore, edit, in: &$1) }
+      try home.write(device) { try $0.chores.edit(chore, edit, in: &$1) }
     case 1, 2:
-      guard let entry = try home.book(device).lastUndoable(by: person) else { return }
+      guard let entry = try home.state(device).ledger.lastUndoable(by: person) else { return }
       try home.write(device) {
-        try $0.undo(entry.event, by: person, isAdministrator: device == 0, in: &$1)
+        try $0.completions.undo(entry.event, by: person, isAdministrator: device == 0, in: &$1)
       }
-    case 3: try home.write(device) { try $0.skip(chore, reason: "", in: &$1) }
+    case 3: try home.write(device) { try $0.skips.add(chore, reason: "", in: &$1) }
     case 4:
       let policy = DuplicatePolicy.allCases[random.below(3)]
       let strict = random.oneIn(3) ? "yes" : "no"
       try home.write(device) {
-        try $0.set("duplicate", policy.rawValue, in: &$1)
-        try $0.set("strict-assignee", strict, in: &$1)
+        try $0.storedSettings.set("duplicate", policy.rawValue, in: &$1)
+        try $0.storedSettings.set("strict-assignee", strict, in: &$1)
       }
     case 5:
       let start = ["mo", "su", "sa"][random.below(3)]
-      try home.write(device) { try $0.set("week-start", start, in: &$1) }
+      try home.write(device) { try $0.storedSettings.set("week-start", start, in: &$1) }
     case 6:
       guard random.oneIn(4) else { return }
-      try home.write(device) { try $0.archive(chore, in: &$1) }
-    case 7: try home.write(device) { try $0.restore(chore, in: &$1) }
+      try home.write(device) { try $0.chores.archive(chore, in: &$1) }
+    case 7: try home.write(device) { try $0.chores.restore(chore, in: &$1) }
     case 14:
       var edit = ChoreEdit()
       edit.rule = .some(try rule(random.below(3)))
-      try home.write(device) { try $0.editChore(chore, edit, in: &$1) }
+      try home.write(device) { try $0.chores.edit(chore, edit, in: &$1) }
       // The others may not have heard of the rule.
       for other in 0..<3 where random.oneIn(2) { try home.done(chore, by: other, on: other) }
     case 15:
-      try home.write(device) { try $0.assignOccurrence(chore, to: person, in: &$1) }
+      try home.write(device) { try $0.overrides.assign(chore, to: person, in: &$1) }
     case 8, 9: try close(random.oneIn(4) ? .month : .week, on: random.oneIn(4) ? device : 0)
     default:
       try home.done(
@@ -99,14 +99,14 @@ struct RandomFamily {
   }
 
   private mutating func close(_ kind: PeriodKind, on device: Int) throws {
-    let days = try home.book(device).days(of: kind, named: nil)
-    try home.write(device) { book, builder in
-      try book.close(
+    let days = try home.state(device).periods.days(of: kind, named: nil)
+    try home.write(device) { state, builder in
+      try state.periods.close(
         kind, first: days.first, last: days.last, in: &builder)
     }
     guard device == 0 else { return }
     for person in home.people {
-      for sum in try home.book(0).periods(kind, of: person)
+      for sum in try home.state(0).totals.periods(kind, of: person)
       where sum.isClosed && days.first <= sum.first && sum.last <= days.last {
         settled.append((sum, person))
       }

@@ -44,15 +44,15 @@ struct SettingFaultTests {
         #expect(found.map(\.key) == [key], "\(key) \(value)")
         #expect(found.first?.by == home.people[1] && found.first?.value == value.text)
         if value != .text("Mars/Base") {
-          #expect(try home.book().settings == HouseholdSettings(), "\(key) \(value)")
+          #expect(try home.state().settings == HouseholdSettings(), "\(key) \(value)")
         }
       }
-      try home.write(0) { try $0.set(key, nil, in: &$1) }
+      try home.write(0) { try $0.storedSettings.set(key, nil, in: &$1) }
       #expect(try faults().isEmpty)
-      #expect(try home.book().settings == HouseholdSettings())
+      #expect(try home.state().settings == HouseholdSettings())
     }
     try forge("time-zone", .text("Mars/Base"))
     try home.set("time-zone", "Europe/Vienna")
-    #expect(try faults().isEmpty && home.book().settings.timeZone == "Europe/Vienna")
+    #expect(try faults().isEmpty && home.state().settings.timeZone == "Europe/Vienna")
   }
 }

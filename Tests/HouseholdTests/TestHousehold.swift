@@ -22,9 +22,9 @@ final class TestHousehold {
 
   init(devices: Int = 2) throws {
     replicas = (0..<devices).map { _ in TestReplica(projection: HouseholdProjection()) }
-    try write(0) { book, builder in
+    try write(0) { state, builder in
       for (place, name) in ["Ada", "Ben", "Cleo"].enumerated() {
-        try book.createPerson(self.people[place], name: name, milliseconds: 1, in: &builder)
+        try state.people.create(self.people[place], name: name, milliseconds: 1, in: &builder)
       }
     }
     try meet()
@@ -38,13 +38,13 @@ final class TestHousehold {
     try CivilDate(dayNumber: TestHousehold.start + offset)
   }
 
-  func book(_ device: Int = 0) throws -> HouseholdBook {
-    try HouseholdBook(source: replicas[device], today: today)
+  func state(_ device: Int = 0) throws -> HouseholdState {
+    try HouseholdState(source: replicas[device], today: today)
   }
 
   @discardableResult
   func write<R>(
-    _ device: Int, _ body: (HouseholdBook, inout OperationBuilder) throws -> R
+    _ device: Int, _ body: (HouseholdState, inout OperationBuilder) throws -> R
   ) throws -> R {
     minute += 1
     let replica = replicas[device]
@@ -54,7 +54,7 @@ final class TestHousehold {
       self.ids += 1
       return Identifier(high: 5, low: self.ids)
     }
-    let result = try body(try book(device), &builder)
+    let result = try body(try state(device), &builder)
     let time = HybridTime(milliseconds: milliseconds + leadMilliseconds)
     let change = TestChange(
       version: Version(dot: dot, time: time), past: replica.known, operations: builder.operations)
@@ -71,7 +71,7 @@ final class TestHousehold {
   }
 
   func add(_ draft: ChoreDraft) throws -> RecordID {
-    let id = try write(0) { try $0.addChore(draft, milliseconds: 1, in: &$1) }
+    let id = try write(0) { try $0.chores.add(draft, milliseconds: 1, in: &$1) }
     try meet()
     return id
   }
@@ -80,8 +80,8 @@ final class TestHousehold {
   func done(
     _ chore: RecordID, by person: Int, on device: Int, key: OccurrenceKey? = nil, back: Int = 0
   ) throws -> RecordID {
-    try write(device) { book, builder in
-      try book.complete(
+    try write(device) { state, builder in
+      try state.completions.add(
         chore, occurrence: key, by: self.people[person],
         doneAt: (try CivilDate(dayNumber: self.day - back), nil),
         milliseconds: self.milliseconds, isEarly: true, in: &builder)
@@ -89,15 +89,15 @@ final class TestHousehold {
   }
 
   func set(_ key: String, _ value: String) throws {
-    try write(0) { try $0.set(key, value, in: &$1) }
+    try write(0) { try $0.storedSettings.set(key, value, in: &$1) }
     try meet()
   }
 
   func total(_ person: Int, on device: Int = 0) throws -> Int {
-    try book(device).points(of: people[person]).total
+    try state(device).totals.points(of: people[person]).total
   }
 
   func kinds(_ device: Int = 0) throws -> [LedgerKind] {
-    try book(device).ledger(of: nil).reversed().map(\.kind)
+    try state(device).ledger.entries(of: nil).reversed().map(\.kind)
   }
 }

@@ -54,11 +54,11 @@ struct FamilyFolder {
     people =
       [await node.person] + FamilyFolder.names.dropFirst().map { _ in Node.randomIdentifier() }
     let (people, begin) = (people, begin)
-    try await write { book, builder in
+    try await write { state, builder in
       for (id, name) in zip(people, FamilyFolder.names) {
-        try book.createPerson(id, name: name, milliseconds: begin, in: &builder)
+        try state.people.create(id, name: name, milliseconds: begin, in: &builder)
       }
-      try book.set("time-zone", "UTC", in: &builder)
+      try state.storedSettings.set("time-zone", "UTC", in: &builder)
     }
   }
 
@@ -68,7 +68,7 @@ struct FamilyFolder {
 
   @discardableResult
   private func write<Result: Sendable>(
-    _ body: @escaping @Sendable (HouseholdBook, inout OperationBuilder) throws -> Result
+    _ body: @escaping @Sendable (HouseholdState, inout OperationBuilder) throws -> Result
   ) async throws -> Result {
     try await HouseholdFolder.write(zone, on: node, try today(), body)
   }
@@ -80,9 +80,9 @@ struct FamilyFolder {
     let later = FamilyFolder.chores - FamilyFolder.choresAtFirst
     let wanted = FamilyFolder.choresAtFirst + later * day / FamilyFolder.days
     if have < wanted {
-      made += try await write { book, builder in
+      made += try await write { state, builder in
         try (have..<wanted).map { number in
-          try book.addChore(
+          try state.chores.add(
             try FamilyFolder.draft(number, today, people), milliseconds: now,
             in: &builder)
         }
@@ -92,14 +92,14 @@ struct FamilyFolder {
       FamilyFolder.completions * (day + 1) / FamilyFolder.days - done, FamilyFolder.mostInDay,
       FamilyFolder.completions - done)
     let open = try await node.read(zone) { source in
-      try HouseholdBook(source: source, today: today).occurrences(through: today)
+      try HouseholdState(source: source, today: today).occurrences.due(through: today)
         .prefix(max(0, due))
     }
     guard !open.isEmpty else { return }
-    try await write { book, builder in
+    try await write { state, builder in
       for (place, one) in open.enumerated() {
         let person = people[(day + place) % people.count]
-        _ = try book.complete(
+        _ = try state.completions.add(
           one.chore, occurrence: one.key, by: person, doneAt: (today, nil), milliseconds: now,
           in: &builder)
       }

@@ -21,24 +21,24 @@ enum HouseholdFolder {
     let person = await node.person
     let now = await node.nowMilliseconds()
     let today = try CivilDate(dayNumber: Int(now / 86_400_000))
-    try await write(zone, on: node, today) { book, builder in
-      try book.createPerson(person, name: "Anna", milliseconds: now, in: &builder)
-      try book.set("time-zone", "UTC", in: &builder)
+    try await write(zone, on: node, today) { state, builder in
+      try state.people.create(person, name: "Anna", milliseconds: now, in: &builder)
+      try state.storedSettings.set("time-zone", "UTC", in: &builder)
     }
     for start in stride(from: 0, to: count, by: choresInChange) {
       let range = start..<min(count, start + choresInChange)
-      let ids = try await write(zone, on: node, today) { book, builder in
+      let ids = try await write(zone, on: node, today) { state, builder in
         try range.map { number in
-          try book.addChore(
+          try state.chores.add(
             try draft(number, today: today, person: person), milliseconds: now,
             in: &builder)
         }
       }
       for day in 0..<daysOfWork {
         let date = today.adding(days: day - daysOfWork) ?? today
-        try await write(zone, on: node, today) { book, builder in
+        try await write(zone, on: node, today) { state, builder in
           for place in stride(from: day, to: ids.count, by: daysOfWork * 2) {
-            _ = try book.complete(
+            _ = try state.completions.add(
               ids[place], occurrence: nil, by: person, doneAt: (date, nil),
               milliseconds: now, in: &builder)
           }
@@ -66,16 +66,16 @@ enum HouseholdFolder {
     return chore
   }
 
-  /// Writes one transaction through the household's book of a day.
+  /// Writes one transaction through the household's state of a day.
   @discardableResult
   static func write<Result: Sendable>(
     _ zone: ZoneID, on node: Node, _ today: CivilDate,
-    _ body: @escaping @Sendable (HouseholdBook, inout OperationBuilder) throws -> Result
+    _ body: @escaping @Sendable (HouseholdState, inout OperationBuilder) throws -> Result
   ) async throws -> Result {
     try await node.write(to: zone) { source, dot in
-      let book = try HouseholdBook(source: source, today: today)
+      let state = try HouseholdState(source: source, today: today)
       var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
-      let result = try body(book, &builder)
+      let result = try body(state, &builder)
       return (builder.operations, result)
     }
   }

@@ -24,7 +24,7 @@ final class Pair {
   init() throws {
     replicas = (0..<3).map { _ in Replica(projection: HouseholdProjection()) }
     for (person, name) in zip(people, ["Ada", "Ben", "Cleo"]) {
-      try write(0) { try $0.createPerson(person, name: name, milliseconds: 1, in: &$1) }
+      try write(0) { try $0.people.create(person, name: name, milliseconds: 1, in: &$1) }
     }
     try meet()
   }
@@ -33,8 +33,8 @@ final class Pair {
     try CivilDate(dayNumber: Pair.start + offset)
   }
 
-  func book(_ device: Int) throws -> HouseholdBook {
-    try HouseholdBook(source: replicas[device], today: CivilDate(dayNumber: day))
+  func state(_ device: Int) throws -> HouseholdState {
+    try HouseholdState(source: replicas[device], today: CivilDate(dayNumber: day))
   }
 
   /// The model of what a device holds.
@@ -47,7 +47,7 @@ final class Pair {
 
   @discardableResult
   func write<Result>(
-    _ device: Int, _ body: (HouseholdBook, inout OperationBuilder) throws -> Result
+    _ device: Int, _ body: (HouseholdState, inout OperationBuilder) throws -> Result
   ) throws -> Result {
     minute += 1
     let replica = replicas[device]
@@ -57,7 +57,7 @@ final class Pair {
       self.ids += 1
       return Identifier(high: 5, low: self.ids)
     }
-    let result = try body(try book(device), &builder)
+    let result = try body(try state(device), &builder)
     let time = Int(milliseconds) + skewMinutes[device] * 60_000
     let change = Change(
       version: Version(dot: dot, time: HybridTime(milliseconds: UInt64(time))),
@@ -95,7 +95,7 @@ final class Pair {
 
   /// A chore known to all.
   func add(_ draft: ChoreDraft) throws -> RecordID {
-    let id = try write(0) { try $0.addChore(draft, milliseconds: 1, in: &$1) }
+    let id = try write(0) { try $0.chores.add(draft, milliseconds: 1, in: &$1) }
     try meet()
     return id
   }
@@ -104,8 +104,8 @@ final class Pair {
   func done(
     _ chore: RecordID, by person: Int, on device: Int, key: OccurrenceKey? = nil, back: Int = 0
   ) throws -> RecordID {
-    try write(device) { book, builder in
-      try book.complete(
+    try write(device) { state, builder in
+      try state.completions.add(
         chore, occurrence: key, by: self.people[person],
         doneAt: (try CivilDate(dayNumber: self.day - back), nil),
         milliseconds: self.milliseconds, isEarly: true, in: &builder)
@@ -132,18 +132,18 @@ final class Pair {
   }
 
   func set(_ key: String, _ value: String?, on device: Int = 0) throws {
-    try write(device) { try $0.set(key, value, in: &$1) }
+    try write(device) { try $0.storedSettings.set(key, value, in: &$1) }
   }
 
   func edit(_ chore: RecordID, on device: Int, _ change: (inout ChoreEdit) -> Void) throws {
     var edit = ChoreEdit()
     change(&edit)
-    try write(device) { try $0.editChore(chore, edit, in: &$1) }
+    try write(device) { try $0.chores.edit(chore, edit, in: &$1) }
   }
 
   func undo(_ event: RecordID, by person: Int, on device: Int, asAdmin: Bool = false) throws {
     try write(device) {
-      try $0.undo(event, by: people[person], isAdministrator: asAdmin, in: &$1)
+      try $0.completions.undo(event, by: people[person], isAdministrator: asAdmin, in: &$1)
     }
   }
 
@@ -151,13 +151,13 @@ final class Pair {
 
   /// Every difference between what a device shows and what the model says, in words.
   func differences(_ device: Int) throws -> [String] {
-    let (book, model) = (try book(device), model(device))
-    return try ledgerDifferences(book, model) + personDifferences(book, model)
-      + choreDifferences(book, model)
+    let (state, model) = (try state(device), model(device))
+    return try ledgerDifferences(state, model) + personDifferences(state, model)
+      + choreDifferences(state, model)
   }
 
-  private func ledgerDifferences(_ book: HouseholdBook, _ model: FamilyModel) throws -> [String] {
-    let real = try book.ledger(of: nil).map {
+  private func ledgerDifferences(_ state: HouseholdState, _ model: FamilyModel) throws -> [String] {
+    let real = try state.ledger.entries(of: nil).map {
       "\($0.event.hex.suffix(4)) \($0.chore.low) \($0.person.low) \($0.day) \($0.kind) \($0.points)"
     }
     let expected = try model.ledger.map { entry in
@@ -169,14 +169,14 @@ final class Pair {
     return difference("ledger", real.sorted(), expected.sorted())
   }
 
-  private func personDifferences(_ book: HouseholdBook, _ model: FamilyModel) throws -> [String] {
+  private func personDifferences(_ state: HouseholdState, _ model: FamilyModel) throws -> [String] {
     try people.flatMap { person -> [String] in
       let id = ModelID(person)
       let date = ModelCalendar.date(day)
-      let points = try book.points(of: person)
+      let points = try state.totals.points(of: person)
       let real = [
-        points.total, points.week, points.month, try book.streak(of: person),
-        try book.day(ofCompletion: 2, by: person).map { Int($0.dayNumber) } ?? 0,
+        points.total, points.week, points.month, try state.achievements.streak(of: person),
+        try state.achievements.day(ofCompletion: 2, by: person).map { Int($0.dayNumber) } ?? 0,
       ]
       let expected = [
         model.total(id), model.points(id, containing: day),
@@ -189,11 +189,11 @@ final class Pair {
     }
   }
 
-  private func choreDifferences(_ book: HouseholdBook, _ model: FamilyModel) throws -> [String] {
+  private func choreDifferences(_ state: HouseholdState, _ model: FamilyModel) throws -> [String] {
     var result: [String] = []
     let last = try CivilDate(dayNumber: day + 10)
-    let open = try book.occurrences(through: last)
-    for chore in try book.chores(includingArchived: true) {
+    let open = try state.occurrences.due(through: last)
+    for chore in try state.chores.all(includingArchived: true) {
       let id = ModelID(chore.id)
       let shown = model.shown(id)
       result += difference(

@@ -126,7 +126,7 @@ struct Story {
       do {
         try Story.take(step, pair, chores)
       } catch is HouseholdError {
-        // What the book refuses is left out.
+        // What the state refuses is left out.
       }
       if isTogether { try pair.meet() }
       // Comparing is dear: now and then will do, and at the end.
@@ -169,7 +169,7 @@ struct Story {
     switch step {
     case .skip(let chore, let device):
       try pair.write(device) {
-        try $0.skip(chores[chore], reason: "", in: &$1)
+        try $0.skips.add(chores[chore], reason: "", in: &$1)
       }
     case .points(let chore, let points, let device):
       try pair.edit(chores[chore], on: device) { $0.points = points }
@@ -182,7 +182,8 @@ struct Story {
     case .archive(let chore, let isArchived, let device):
       try pair.write(device) {
         isArchived
-          ? try $0.archive(chores[chore], in: &$1) : try $0.restore(chores[chore], in: &$1)
+          ? try $0.chores.archive(chores[chore], in: &$1)
+          : try $0.chores.restore(chores[chore], in: &$1)
       }
     case .rule(let chore, let number, let device):
       let rule = try rule(number, from: try CivilDate(dayNumber: pair.day))
@@ -200,12 +201,12 @@ struct Story {
       try pair.edit(chores[chore], on: device) { $0.assignee = assignment(number, pair.people) }
     case .assignOnce(let chore, let person, let device):
       try pair.write(device) {
-        try $0.assignOccurrence(
+        try $0.overrides.assign(
           chores[chore], to: person > 2 ? nil : pair.people[person], in: &$1)
       }
     case .move(let chore, let days, let device):
       let day = try CivilDate(dayNumber: pair.day + days)
-      try pair.write(device) { try $0.moveOccurrence(chores[chore], to: day, in: &$1) }
+      try pair.write(device) { try $0.overrides.move(chores[chore], to: day, in: &$1) }
     default: break
     }
   }

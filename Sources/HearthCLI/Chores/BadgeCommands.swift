@@ -27,13 +27,13 @@ struct BadgesCommand: AsyncParsableCommand {
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
     let (name, gate) = (person, await household.roleGate())
-    let document = try await household.read { book in
-      let person = try name.map { try ChoreNames.person($0, in: book, gate).id } ?? me
+    let document = try await household.read { state in
+      let person = try name.map { try ChoreNames.person($0, in: state, gate).id } ?? me
       return Document(
-        person: try ChoreNames.names(in: book)[person]
+        person: try ChoreNames.names(in: state)[person]
           ?? gate.membership.person(person)?.name ?? person.hex,
-        streak: try book.streak(of: person),
-        badges: try book.badges(of: person).map { view in
+        streak: try state.achievements.streak(of: person),
+        badges: try state.achievements.badges(of: person).map { view in
           Document.Item(
             key: view.badge.key, name: view.badge.name, description: view.badge.description,
             icon: view.badge.icon, color: view.badge.color, measure: view.badge.measure.rawValue,

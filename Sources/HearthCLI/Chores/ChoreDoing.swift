@@ -26,32 +26,33 @@ struct DoneChore: AsyncParsableCommand {
     let (day, named) = (moment?.day ?? date, moment?.time)
     let (name, by, early) = (name, by, early)
     let gate = await household.roleGate()
-    let (event, chore, doer) = try await household.write { book, builder in
-      let chore = try ChoreNames.chore(name, in: book)
-      let person = try by.map { try ChoreNames.person($0, in: book, gate, isToWork: true).id } ?? me
+    let (event, chore, doer) = try await household.write(on: date) { state, builder in
+      let chore = try ChoreNames.chore(name, in: state)
+      let person =
+        try by.map { try ChoreNames.person($0, in: state, gate, isToWork: true).id } ?? me
       let event: RecordID
       do {
-        event = try book.complete(
+        event = try state.completions.add(
           chore.id, occurrence: nil, by: person, doneAt: (day, named),
           milliseconds: done, nowMilliseconds: now, isEarly: early, in: &builder)
       } catch let error as HouseholdError where error.code == .doneThatDay {
         throw CommandFailure(
           .failed, error.message, hint: "add --early if it was really done again")
       }
-      let names = try ChoreNames.names(in: book)
+      let names = try ChoreNames.names(in: state)
       let doer = names[person] ?? gate.membership.person(person)?.name ?? person.hex
       return (event, chore, doer)
     }
-    let points = try await household.read { book in
-      try book.entry(event)?.points ?? 0
+    let points = try await household.read(on: date) {
+      try $0.ledger.entry(event)?.points ?? 0
     }
     let other = chore.next?.due.flatMap { $0 == date ? nil : " of \($0.iso)" } ?? ""
-    var deed = ChoreDeed("done", chore.id, chore.title)
-    deed.event = event.hex
-    deed.person = doer
-    deed.day = day.iso
-    deed.points = points
-    try deed.tell(
+    var activity = ChoreActivity("done", chore.id, chore.title)
+    activity.event = event.hex
+    activity.person = doer
+    activity.day = day.iso
+    activity.points = points
+    try activity.tell(
       common,
       "done: \(Style.safe(chore.title))\(other), \(points) points (undo with `hearth undo`)")
   }
@@ -77,9 +78,9 @@ struct UndoChore: AsyncParsableCommand {
     let membership = await household.node.membership(of: household.zone.group)
     let isAdministrator = Administrators.include(me, in: membership)
     let wanted = event?.lowercased()
-    let undone = try await household.write { book, builder in
+    let undone = try await household.write { state, builder in
       let found =
-        try wanted.map { try UndoChore.entry($0, in: book) } ?? UndoChore.last(me, in: book)
+        try wanted.map { try UndoChore.entry($0, in: state) } ?? UndoChore.last(me, in: state)
       guard let found else {
         throw CommandFailure(
           .failed, wanted == nil ? "there is nothing of yours to undo" : "there is no such entry",
@@ -88,8 +89,9 @@ struct UndoChore: AsyncParsableCommand {
       do {
         switch found {
         case .completion(let entry):
-          try book.undo(entry.event, by: me, isAdministrator: isAdministrator, in: &builder)
-        case .skip(let skip): try book.undoSkip(skip.event, by: me, in: &builder)
+          try state.completions.undo(
+            entry.event, by: me, isAdministrator: isAdministrator, in: &builder)
+        case .skip(let skip): try state.skips.undo(skip.event, by: me, in: &builder)
         }
       } catch let error as HouseholdError
         where error.code == .periodClosed || error.code == .notYours
@@ -106,8 +108,8 @@ struct UndoChore: AsyncParsableCommand {
   }
 
   /// Returns the entry of an id.
-  private static func entry(_ digits: String, in book: HouseholdBook) throws -> Undone? {
-    let found = try book.entries(idPrefix: digits)
+  private static func entry(_ digits: String, in state: HouseholdState) throws -> Undone? {
+    let found = try state.ledger.entries(idPrefix: digits)
     guard found.count <= 1, digits.utf8.count >= 8 else {
       throw CommandFailure(
         .usage, "this id fits several entries or is too short", hint: "write at least 8 digits")
@@ -116,29 +118,31 @@ struct UndoChore: AsyncParsableCommand {
   }
 
   /// Returns a person's last completion or skip.
-  private static func last(_ person: PersonID, in book: HouseholdBook) throws -> Undone? {
-    let (entry, skip) = (try book.lastUndoable(by: person), try book.lastSkip(by: person))
+  private static func last(_ person: PersonID, in state: HouseholdState) throws -> Undone? {
+    let (entry, skip) = (
+      try state.ledger.lastUndoable(by: person), try state.skips.last(by: person)
+    )
     if let skip, entry.map({ $0.version < skip.version }) ?? true { return .skip(skip) }
     return entry.map(Undone.completion)
   }
 
   private func tell(_ entry: LedgerEntry, _ household: HouseholdContext) async throws {
-    let late = try await household.read { try $0.entry(entry.event)?.late ?? [] }
-    var deed = ChoreDeed("undone", entry.chore, entry.choreTitle)
-    deed.event = entry.event.hex
-    deed.undid = "done"
-    try deed.tell(common, "undone: \(Style.safe(entry.choreTitle))")
+    let late = try await household.read { try $0.ledger.entry(entry.event)?.late ?? [] }
+    var activity = ChoreActivity("undone", entry.chore, entry.choreTitle)
+    activity.event = entry.event.hex
+    activity.undid = "done"
+    try activity.tell(common, "undone: \(Style.safe(entry.choreTitle))")
     for one in late { Output.note(EntryDocument.words(one)) }
   }
 
   private func tell(_ skip: SkipEntry, _ household: HouseholdContext) async throws {
     // Without a calendar day it is the day on which the chore is due again.
-    let day = try await household.read { try skip.date ?? $0.chore(skip.chore)?.next?.due }
-    var deed = ChoreDeed("undone", skip.chore, skip.choreTitle)
-    deed.event = skip.event.hex
-    deed.undid = "skipped"
-    deed.day = day?.iso
-    try deed.tell(
+    let day = try await household.read { try skip.date ?? $0.chores.chore(skip.chore)?.next?.due }
+    var activity = ChoreActivity("undone", skip.chore, skip.choreTitle)
+    activity.event = skip.event.hex
+    activity.undid = "skipped"
+    activity.day = day?.iso
+    try activity.tell(
       common,
       "undone: skip of \(Style.safe(skip.choreTitle))"
         + (day.map { " on \(DayWords.text($0))" } ?? ""))
@@ -162,15 +166,15 @@ struct SkipChore: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let (name, reason) = (name, ShownText.normal(reason))
-    let chore = try await household.write { book, builder in
-      let chore = try ChoreNames.chore(name, in: book)
-      try book.skip(chore.id, reason: reason, in: &builder)
+    let chore = try await household.write { state, builder in
+      let chore = try ChoreNames.chore(name, in: state)
+      try state.skips.add(chore.id, reason: reason, in: &builder)
       return chore
     }
     let day = chore.next?.due
-    var deed = ChoreDeed("skipped", chore.id, chore.title)
-    deed.day = day?.iso
-    try deed.tell(
+    var activity = ChoreActivity("skipped", chore.id, chore.title)
+    activity.day = day?.iso
+    try activity.tell(
       common,
       "skipped: \(Style.safe(chore.title))" + (day.map { " on \(DayWords.text($0))" } ?? "")
         + " (undo with `hearth undo`)")

@@ -11,14 +11,14 @@ enum ChoreNames {
   ///
   /// - Throws: a failure that lists the candidates, or suggests the nearest titles.
   static func chore(
-    _ text: String, in book: HouseholdBook, includingArchived: Bool = false
+    _ text: String, in state: HouseholdState, includingArchived: Bool = false
   ) throws -> ChoreView {
     guard !text.allSatisfy(\.isWhitespace) else {
       throw CommandFailure(
         .usage, "the chore's name is empty", hint: "see `hearth list` for the chores")
     }
     func view(_ id: RecordID) throws -> ChoreView {
-      guard let chore = try book.chore(id) else {
+      guard let chore = try state.chores.chore(id) else {
         throw CommandFailure(.failed, "there is no chore \(ShownText.quoted(text))")
       }
       return chore
@@ -26,11 +26,11 @@ enum ChoreNames {
     let digits = text.lowercased()
     let isID = digits.utf8.count >= 8 && digits.allSatisfy(\.isHexDigit)
     if !isID {
-      let same = try book.titles(
+      let same = try state.chores.titles(
         equalTo: ShownText.normal(text), includingArchived: includingArchived)
       if let only = same.first, same.count == 1 { return try view(only.id) }
     }
-    let titles = try book.titles(includingArchived: includingArchived)
+    let titles = try state.chores.titles(includingArchived: includingArchived)
     if isID {
       let found = titles.filter { $0.id.hex.hasPrefix(digits) }
       if let first = found.first, found.count == 1 { return try view(first.id) }
@@ -63,20 +63,20 @@ enum ChoreNames {
   ///   - isToWork: whether the person gets a chore, or is the doer of work. If so, readers and
   ///     former members are refused. Their earlier points can still be queried.
   static func person(
-    _ text: String, in book: HouseholdBook, _ gate: RoleGate, isToWork: Bool = false
+    _ text: String, in state: HouseholdState, _ gate: RoleGate, isToWork: Bool = false
   ) throws -> PersonChoice {
     guard !text.allSatisfy(\.isWhitespace) else {
       throw CommandFailure(
         .usage, "the person's name is empty", hint: "see `hearth member` for everybody")
     }
-    let written = try book.people().map { PersonChoice(id: $0.id, name: $0.name) }
+    let written = try state.people.all().map { PersonChoice(id: $0.id, name: $0.name) }
     let known = Set(written.map(\.id))
     let (people, former) = (gate.membership.people, gate.membership.formerPeople)
     let others = (people + former).map(PersonChoice.init).filter { !known.contains($0.id) }
     let roles = Dictionary(uniqueKeysWithValues: people.map { ($0.id, $0.role) })
     switch one(
       of: PersonChoice.find(text, among: written + others, isPresent: { roles[$0.id] != nil }),
-      written + others, book.merges)
+      written + others, state.people.merges)
     {
     case .one(let person):
       let hasRecord = known.contains(person.id)
@@ -139,8 +139,8 @@ enum ChoreNames {
 
   /// Returns the titles of chores with the person as assignee, in the rotation, or on the next day.
   static func left(by person: PersonID, in context: HouseholdContext) async throws -> [String] {
-    try await context.read { book in
-      try book.chores(includingArchived: false).filter { chore in
+    try await context.read { state in
+      try state.chores.all(includingArchived: false).filter { chore in
         switch chore.assignment {
         case .person(person): return true
         case .rotation(let people, _) where people.contains(person): return true
@@ -168,8 +168,8 @@ enum ChoreNames {
   private static let shownTitles = 5
 
   /// Returns all names by id.
-  static func names(in book: HouseholdBook) throws -> [PersonID: String] {
-    Dictionary(try book.people().map { ($0.id, $0.name) }) { first, _ in first }
+  static func names(in state: HouseholdState) throws -> [PersonID: String] {
+    Dictionary(try state.people.all().map { ($0.id, $0.name) }) { first, _ in first }
   }
 
   /// An assignment in words.

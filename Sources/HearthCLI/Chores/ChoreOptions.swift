@@ -75,7 +75,7 @@ struct TurnOptions: ParsableArguments {
 
   /// Returns the rotation of these options; nil if they specify none.
   func assignment(
-    old: Assignment, in book: HouseholdBook, _ gate: RoleGate
+    old: Assignment, in state: HouseholdState, _ gate: RoleGate
   ) throws -> Assignment? {
     guard rotate != nil || rotateBy != nil else { return nil }
     var (people, kind) = ([PersonID](), RotationKind.byDate)
@@ -84,7 +84,7 @@ struct TurnOptions: ParsableArguments {
     }
     if let rotate {
       people = try rotate.split(separator: ",").map {
-        try ChoreNames.person(ShownText.normal(String($0)), in: book, gate, isToWork: true).id
+        try ChoreNames.person(ShownText.normal(String($0)), in: state, gate, isToWork: true).id
       }
     }
     guard !people.isEmpty else {

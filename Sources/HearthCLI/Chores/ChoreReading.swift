@@ -12,12 +12,12 @@ struct ListChores: AsyncParsableCommand {
   func run() async throws {
     let (all, tag) = (all, tag.map(ShownText.normal))
     let household = try await HouseholdContext.open(common)
-    let (chores, names) = try await household.read { book in
+    let (chores, names) = try await household.read { state in
       (
-        try book.chores(includingArchived: all).filter {
+        try state.chores.all(includingArchived: all).filter {
           tag == nil || $0.tags.contains(tag ?? "")
         },
-        try ChoreNames.names(in: book)
+        try ChoreNames.names(in: state)
       )
     }
     if common.json {
@@ -43,8 +43,8 @@ private func printOccurrences(_ common: CommonOptions, daysAhead: Int) async thr
   let household = try await HouseholdContext.open(common)
   let today = try await household.today().date
   let last = today.adding(days: daysAhead) ?? today
-  let (open, names) = try await household.read { book in
-    (try book.occurrences(through: last), try ChoreNames.names(in: book))
+  let (open, names) = try await household.read(on: today) { state in
+    (try state.occurrences.due(through: last), try ChoreNames.names(in: state))
   }
   if common.json {
     return try Output.json(["occurrences": open.map { OccurrenceDocument($0, names) }])
@@ -87,10 +87,10 @@ struct ShowChore: AsyncParsableCommand {
 
   func run() async throws {
     let name = name
-    let (chore, names) = try await HouseholdContext.open(common).read { book in
+    let (chore, names) = try await HouseholdContext.open(common).read { state in
       (
-        try ChoreNames.chore(name, in: book, includingArchived: true),
-        try ChoreNames.names(in: book)
+        try ChoreNames.chore(name, in: state, includingArchived: true),
+        try ChoreNames.names(in: state)
       )
     }
     if common.json { return try Output.json(["chore": ChoreDocument(chore, names)]) }

@@ -43,28 +43,28 @@ struct AddChore: AsyncParsableCommand {
     let today = try await household.today().date
     let now = await household.node.nowMilliseconds()
     let (draft, gate) = (self, await household.roleGate())
-    let id = try await household.write { book, builder in
+    let id = try await household.write(on: today) { state, builder in
       var chore = ChoreDraft(title: ShownText.normal(title))
       chore.note = ShownText.normal(draft.note.isEmpty ? model.note : draft.note)
       chore.points = worth
       chore.tags = (draft.tags + model.tags).map(ShownText.normal)
       let time = model.time(draft.time)
       chore.rule = try time.rule(
-        today: today, weekStart: book.settings.weekStart, old: nil)
+        today: today, weekStart: state.settings.weekStart, old: nil)
       if chore.rule == nil {
         chore.due = try time.due.map { try DateWords.date($0, today: today) }
         chore.time = try time.at.map(DateWords.time)
       }
       if let name = draft.assign {
         chore.assignee = .person(
-          try ChoreNames.person(name, in: book, gate, isToWork: true).id)
+          try ChoreNames.person(name, in: state, gate, isToWork: true).id)
       }
-      if let turns = try draft.turns.assignment(old: .nobody, in: book, gate) {
+      if let turns = try draft.turns.assignment(old: .nobody, in: state, gate) {
         chore.assignee = turns
       }
-      return try book.addChore(chore, milliseconds: now, in: &builder)
+      return try state.chores.add(chore, milliseconds: now, in: &builder)
     }
-    try ChoreDeed("added", id, ShownText.normal(title)).tell(
+    try ChoreActivity("added", id, ShownText.normal(title)).tell(
       common, "added \(ShownText.quoted(title)) (\(id.hex.prefix(8)))")
   }
 
@@ -100,24 +100,24 @@ struct EditChore: AsyncParsableCommand {
     let household = try await HouseholdContext.open(common)
     let today = try await household.today().date
     let (command, gate) = (self, await household.roleGate())
-    let (chore, title) = try await household.write { book, builder in
-      let chore = try ChoreNames.chore(command.name, in: book, includingArchived: true)
-      let edit = try command.edit(of: chore, book: book, gate, today: today)
-      try book.editChore(chore.id, edit, in: &builder)
+    let (chore, title) = try await household.write(on: today) { state, builder in
+      let chore = try ChoreNames.chore(command.name, in: state, includingArchived: true)
+      let edit = try command.edit(of: chore, in: state, gate, today: today)
+      try state.chores.edit(chore.id, edit, in: &builder)
       return (chore, edit.title ?? chore.title)
     }
-    try ChoreDeed("changed", chore.id, title).tell(
+    try ChoreActivity("changed", chore.id, title).tell(
       common, "changed \(ShownText.quoted(chore.title))")
   }
 
   private func edit(
-    of chore: ChoreView, book: HouseholdBook, _ gate: RoleGate, today: CivilDate
+    of chore: ChoreView, in state: HouseholdState, _ gate: RoleGate, today: CivilDate
   ) throws -> ChoreEdit {
     var edit = ChoreEdit()
     edit.title = title.map(ShownText.normal)
     edit.note = note.map(ShownText.normal)
     edit.points = try points.map(NumberWords.points)
-    edit.assignee = try turns.assignment(old: chore.assignment, in: book, gate)
+    edit.assignee = try turns.assignment(old: chore.assignment, in: state, gate)
     edit.addTags = tags.map(ShownText.normal)
     edit.removeTags = untags.map(ShownText.normal)
     let day = try time.due.map { try DateWords.date($0, today: today) }
@@ -126,7 +126,7 @@ struct EditChore: AsyncParsableCommand {
       edit.rule = .some(nil)
     } else if time.saysRule || (chore.rule != nil && (day != nil || minute != nil)) {
       edit.rule = .some(
-        try time.rule(today: today, weekStart: book.settings.weekStart, old: chore.rule))
+        try time.rule(today: today, weekStart: state.settings.weekStart, old: chore.rule))
       return try checked(edit)
     }
     if let day { edit.due = .some(day) }
@@ -155,23 +155,23 @@ struct AssignChore: AsyncParsableCommand {
     let household = try await HouseholdContext.open(common)
     let (name, wanted, always) = (name, person, always)
     let gate = await household.roleGate()
-    let (chore, person) = try await household.write { book, builder in
-      let chore = try ChoreNames.chore(name, in: book)
+    let (chore, person) = try await household.write { state, builder in
+      let chore = try ChoreNames.chore(name, in: state)
       let person =
         wanted == "nobody"
-        ? nil : try ChoreNames.person(wanted, in: book, gate, isToWork: true)
+        ? nil : try ChoreNames.person(wanted, in: state, gate, isToWork: true)
       if always || chore.rule == nil {
         var edit = ChoreEdit()
         edit.assignee = person.map { .person($0.id) } ?? .nobody
-        try book.editChore(chore.id, edit, in: &builder)
+        try state.chores.edit(chore.id, edit, in: &builder)
       } else {
-        try book.assignOccurrence(chore.id, to: person?.id, in: &builder)
+        try state.overrides.assign(chore.id, to: person?.id, in: &builder)
       }
       return (chore, person?.name)
     }
-    var deed = ChoreDeed("assigned", chore.id, chore.title)
-    deed.person = person
-    try deed.tell(
+    var activity = ChoreActivity("assigned", chore.id, chore.title)
+    activity.person = person
+    try activity.tell(
       common,
       "assigned \(ShownText.quoted(chore.title)) to \(person.map { Style.safe($0) } ?? "nobody")")
   }
@@ -186,12 +186,12 @@ struct ArchiveChore: AsyncParsableCommand {
 
   func run() async throws {
     let name = name
-    let chore = try await HouseholdContext.open(common).write { book, builder in
-      let chore = try ChoreNames.chore(name, in: book)
-      try book.archive(chore.id, in: &builder)
+    let chore = try await HouseholdContext.open(common).write { state, builder in
+      let chore = try ChoreNames.chore(name, in: state)
+      try state.chores.archive(chore.id, in: &builder)
       return chore
     }
-    try ChoreDeed("archived", chore.id, chore.title).tell(
+    try ChoreActivity("archived", chore.id, chore.title).tell(
       common, "archived \(ShownText.quoted(chore.title))")
   }
 }
@@ -205,12 +205,12 @@ struct RestoreChore: AsyncParsableCommand {
 
   func run() async throws {
     let name = name
-    let chore = try await HouseholdContext.open(common).write { book, builder in
-      let chore = try ChoreNames.chore(name, in: book, includingArchived: true)
-      try book.restore(chore.id, in: &builder)
+    let chore = try await HouseholdContext.open(common).write { state, builder in
+      let chore = try ChoreNames.chore(name, in: state, includingArchived: true)
+      try state.chores.restore(chore.id, in: &builder)
       return chore
     }
-    try ChoreDeed("restored", chore.id, chore.title).tell(
+    try ChoreActivity("restored", chore.id, chore.title).tell(
       common, "restored \(ShownText.quoted(chore.title))")
   }
 }

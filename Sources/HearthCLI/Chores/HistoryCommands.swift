@@ -40,9 +40,9 @@ struct HistoryCommand: AsyncParsableCommand {
     let cursor = page
     let household = try await HouseholdContext.open(common)
     let limit = try await household.display().pageSize
-    let document = try await household.read { book in
-      let names = try ChoreNames.names(in: book)
-      let page = try book.history(after: cursor, limit: limit)
+    let document = try await household.read { state in
+      let names = try ChoreNames.names(in: state)
+      let page = try state.ledger.history(after: cursor, limit: limit)
       return Document(
         entries: page.entries.map { EntryDocument($0, names) }, next: page.next,
         arrivedEarlier: page.arrivedEarlier)
@@ -75,11 +75,11 @@ struct ExportCommand: AsyncParsableCommand {
     guard csv != common.json else {
       throw CommandFailure(.usage, "the format is missing", hint: "--json or --csv")
     }
-    let document = try await HouseholdContext.open(common).read { book in
-      let names = try ChoreNames.names(in: book)
+    let document = try await HouseholdContext.open(common).read { state in
+      let names = try ChoreNames.names(in: state)
       return Document(
-        chores: try book.chores(includingArchived: true).map { ChoreDocument($0, names) },
-        entries: try book.ledger(of: nil).map { EntryDocument($0, names) })
+        chores: try state.chores.all(includingArchived: true).map { ChoreDocument($0, names) },
+        entries: try state.ledger.entries(of: nil).map { EntryDocument($0, names) })
     }
     if common.json { return try Output.json(document) }
     var lines = ["day,chore,person,points,kind,recorded_by,event"]

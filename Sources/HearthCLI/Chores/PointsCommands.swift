@@ -44,13 +44,13 @@ private struct PointsDocument: Encodable {
   var entries: [EntryDocument]?
 
   init(
-    _ book: HouseholdBook, of name: String?, otherwise me: PersonID, _ gate: RoleGate
+    _ state: HouseholdState, of name: String?, otherwise me: PersonID, _ gate: RoleGate
   ) throws {
-    let person = try name.map { try ChoreNames.person($0, in: book, gate).id } ?? me
-    let points = try book.points(of: person)
+    let person = try name.map { try ChoreNames.person($0, in: state, gate).id } ?? me
+    let points = try state.totals.points(of: person)
     id = person
     self.person =
-      try ChoreNames.names(in: book)[person]
+      try ChoreNames.names(in: state)[person]
       ?? gate.membership.person(person)?.name ?? person.hex
     (total, week, month) = (points.total, points.week, points.month)
   }
@@ -82,9 +82,9 @@ struct ShowPoints: AsyncParsableCommand {
     let me = await household.node.person
     let (name, gate) = (person, await household.roleGate())
     let kinds: [PeriodKind] = (weeks ? [.week] : []) + (months ? [.month] : [])
-    let document = try await household.read { book in
-      var document = try PointsDocument(book, of: name, otherwise: me, gate)
-      let sums = try kinds.flatMap { try book.periods($0, of: document.id) }
+    let document = try await household.read { state in
+      var document = try PointsDocument(state, of: name, otherwise: me, gate)
+      let sums = try kinds.flatMap { try state.totals.periods($0, of: document.id) }
       document.periods = kinds.isEmpty ? nil : sums.map(PointsDocument.Sum.init)
       return document
     }
@@ -115,10 +115,10 @@ struct ExplainPoints: AsyncParsableCommand {
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
     let (name, gate) = (person, await household.roleGate())
-    let document = try await household.read { book in
-      var document = try PointsDocument(book, of: name, otherwise: me, gate)
-      let names = try ChoreNames.names(in: book)
-      document.entries = try book.ledger(of: document.id).map { EntryDocument($0, names) }
+    let document = try await household.read { state in
+      var document = try PointsDocument(state, of: name, otherwise: me, gate)
+      let names = try ChoreNames.names(in: state)
+      document.entries = try state.ledger.entries(of: document.id).map { EntryDocument($0, names) }
       return document
     }
     if common.json { return try Output.json(document) }
@@ -175,14 +175,14 @@ struct ClosePeriod: AsyncParsableCommand {
     }
     let kind: PeriodKind = month ? .month : .week
     let named = week ?? period
-    let days = try await household.write { book, builder in
-      let days = try book.days(of: kind, named: named)
-      try book.close(kind, first: days.first, last: days.last, in: &builder)
+    let days = try await household.write { state, builder in
+      let days = try state.periods.days(of: kind, named: named)
+      try state.periods.close(kind, first: days.first, last: days.last, in: &builder)
       return days
     }
-    let people = try await household.read { book in
-      try book.people().map { person in
-        let sum = try book.periods(kind, of: person.id)
+    let people = try await household.read { state in
+      try state.people.all().map { person in
+        let sum = try state.totals.periods(kind, of: person.id)
           .filter { $0.isClosed && days.first <= $0.first && $0.last <= days.last }
           .reduce(0) { $0 + $1.points }
         return Document.Line(person: person.name, points: sum)
@@ -236,20 +236,20 @@ struct LeaderboardCommand: AsyncParsableCommand {
     }
     let period: Period = all ? .all : month ? .month : .week
     let context = try await HouseholdContext.open(common)
-    let (places, days) = try await context.read { book in
-      let standings = try book.leaderboard(period)
+    let (places, days) = try await context.read { state in
+      let standings = try state.totals.leaderboard(period)
       let names = ShownNames(standings.map { PersonChoice(id: $0.person, name: $0.name) })
       let places = standings.map {
         Place(
           rank: $0.rank, points: $0.points, completions: $0.completions, name: $0.name,
           personId: $0.person.hex, shown: names.name(of: $0.person) ?? $0.name)
       }
-      let week = WeekKey(containing: book.today, weekStart: book.settings.weekStart)
+      let week = WeekKey(containing: state.today, weekStart: state.settings.weekStart)
       let days: (first: CivilDate, last: CivilDate)? =
         switch period {
         case .all: nil
-        case .month: (book.today.yearMonth.firstDay, book.today.yearMonth.lastDay)
-        case .week: try book.days(of: .week, named: week.iso)
+        case .month: (state.today.yearMonth.firstDay, state.today.yearMonth.lastDay)
+        case .week: try state.periods.days(of: .week, named: week.iso)
         }
       return (places, days)
     }

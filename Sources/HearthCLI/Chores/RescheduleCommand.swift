@@ -24,8 +24,8 @@ struct RescheduleChore: AsyncParsableCommand {
     let household = try await HouseholdContext.open(common)
     let today = try await household.today().date
     let command = self
-    let (chore, due) = try await household.write { book, builder in
-      let chore = try ChoreNames.chore(command.name, in: book)
+    let (chore, due) = try await household.write(on: today) { state, builder in
+      let chore = try ChoreNames.chore(command.name, in: state)
       let key = try command.occurrence.map { text in
         guard chore.rule?.mode == .calendar else {
           throw CommandFailure(
@@ -33,19 +33,19 @@ struct RescheduleChore: AsyncParsableCommand {
             hint: "leave out --occurrence to move its next one")
         }
         let date = try DateWords.date(text, today: today)
-        let shown = try book.occurrences(through: date).filter { $0.chore == chore.id }
+        let shown = try state.occurrences.due(through: date).filter { $0.chore == chore.id }
         if let moved = shown.first(where: { $0.due == date }) { return moved.key }
         return OccurrenceKey(try Occurrence(date, slot: 0))
       }
       let day = command.to == "back" ? nil : try DateWords.date(command.to, today: today)
       let time = try command.at.map(DateWords.time)
-      try book.moveOccurrence(chore.id, occurrence: key, to: day, at: time, in: &builder)
+      try state.overrides.move(chore.id, occurrence: key, to: day, at: time, in: &builder)
       return (chore, day)
     }
     let time = at.map { " at \($0)" } ?? ""
-    var deed = ChoreDeed("moved", chore.id, chore.title)
-    deed.day = due?.iso
-    try deed.tell(
+    var activity = ChoreActivity("moved", chore.id, chore.title)
+    activity.day = due?.iso
+    try activity.tell(
       common, "moved: \(Style.safe(chore.title)) to \(due?.iso ?? "its original day")\(time)")
   }
 }

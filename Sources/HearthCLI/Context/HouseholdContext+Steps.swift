@@ -31,8 +31,8 @@ extension HouseholdContext {
     let zone = zone.id
     return try await node.write(to: zone) { source, dot in
       var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
-      let book = try HouseholdBook(source: source, today: CivilDate(dayNumber: 0))
-      try book.createPerson(person, name: name, milliseconds: now, in: &builder)
+      let state = try HouseholdState(source: source, today: CivilDate(dayNumber: 0))
+      try state.people.create(person, name: name, milliseconds: now, in: &builder)
       return (builder.operations, true)
     }
   }
@@ -48,7 +48,7 @@ extension HouseholdContext {
   /// Returns the name of the household's time zone.
   func timeZoneName() async throws -> String {
     try await node.read(zone.id) { source in
-      try HouseholdBook(source: source, today: CivilDate(dayNumber: 0)).settings.timeZone
+      try HouseholdSettings(source: source).timeZone
     }
   }
 }

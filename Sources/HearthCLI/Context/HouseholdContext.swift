@@ -59,7 +59,7 @@ struct HouseholdContext {
   /// Before the hour at which the household's day starts, the day is still the previous one.
   func today() async throws -> (date: CivilDate, time: CivilTime) {
     let (zoneName, startHour) = try await node.read(zone.id) { source in
-      let settings = try HouseholdBook(source: source, today: CivilDate(dayNumber: 0)).settings
+      let settings = try HouseholdSettings(source: source)
       return (settings.timeZone, settings.dayStartHour)
     }
     if !HouseholdClock.isKnown(zoneName) { try await SettingFaultText.warn(of: zone, on: node) }
@@ -69,27 +69,33 @@ struct HouseholdContext {
     return (moment.date.adding(days: -1) ?? moment.date, moment.time)
   }
 
-  /// Reads through the household's book.
+  /// Reads the household's state.
+  ///
+  /// - Parameter day: the present day, if the caller knows it.
   func read<Result: Sendable>(
-    _ body: @escaping @Sendable (HouseholdBook) throws -> Result
+    on day: CivilDate? = nil,
+    _ body: @escaping @Sendable (HouseholdState) throws -> Result
   ) async throws -> Result {
-    let today = try await today().date
+    let today = if let day { day } else { try await self.today().date }
     return try await node.read(zone.id) { source in
-      try body(try HouseholdBook(source: source, today: today))
+      try body(try HouseholdState(source: source, today: today))
     }
   }
 
-  /// Writes one transaction through the household's book.
+  /// Writes one transaction through the household's state.
+  ///
+  /// - Parameter day: the present day, if the caller knows it.
   func write<Result: Sendable>(
-    _ body: @escaping @Sendable (HouseholdBook, inout OperationBuilder) throws -> Result
+    on day: CivilDate? = nil,
+    _ body: @escaping @Sendable (HouseholdState, inout OperationBuilder) throws -> Result
   ) async throws -> Result {
-    let today = try await today().date
+    let today = if let day { day } else { try await self.today().date }
     let zone = zone.id
     let gate = await roleGate()
     let result = try await node.write(to: zone) { source, dot in
-      let book = try HouseholdBook(source: source, today: today)
+      let state = try HouseholdState(source: source, today: today)
       var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
-      let result = try body(book, &builder)
+      let result = try body(state, &builder)
       try gate.check(builder.operations)
       return (builder.operations, result)
     }

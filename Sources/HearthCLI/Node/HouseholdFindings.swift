@@ -62,8 +62,8 @@ enum HouseholdFindings {
     of zone: ZoneState, on node: Node
   ) async throws -> [DoctorFinding] {
     let household = HouseholdContext(node: node, zone: zone)
-    let (found, names) = try await household.read { book in
-      (try book.entryFaults(), try ChoreNames.names(in: book))
+    let (found, names) = try await household.read { state in
+      (try state.audit.faults(), try ChoreNames.names(in: state))
     }
     let membership = await node.membership(of: zone.group)
     return found.map { item in

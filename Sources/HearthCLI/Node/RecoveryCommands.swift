@@ -362,11 +362,11 @@ struct RecoverCommand: AsyncParsableCommand {
   ) async throws -> Document.Household {
     let context = try await HouseholdContext.of(household.zone, node: node)
     let membership = await node.membership(of: context.zone.group)
-    let (chores, people) = try await context.read { book in
+    let (chores, people) = try await context.read { state in
       let people = try membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }.map {
-        Document.Household.Person(name: $0.name, points: try book.points(of: $0.id).total)
+        Document.Household.Person(name: $0.name, points: try state.totals.points(of: $0.id).total)
       }
-      return (try book.chores(includingArchived: false).count, people)
+      return (try state.chores.all(includingArchived: false).count, people)
     }
     return Document.Household(
       name: context.zone.name, id: household.zone.hex,

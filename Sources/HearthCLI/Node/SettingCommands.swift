@@ -140,7 +140,9 @@ private func change(
       value = try HouseholdNames.checked(wanted, besides: household.zone.id, among: households)
     }
     let stored = value
-    try await household.write { book, builder in try book.set(name, stored, in: &builder) }
+    try await household.write { state, builder in
+      try state.storedSettings.set(name, stored, in: &builder)
+    }
   } else {
     try await SettingValues.set(
       key, value, in: scope, of: context.node, household: context.household?.zone)

@@ -45,7 +45,7 @@ struct AuditCommand: AsyncParsableCommand {
     let names = try await PeopleNames.of(context)
     let zones = await context.node.allZones().filter { $0.group == context.zone.group }
     let moment = try await MomentText.of(context)
-    let merges = try await context.read { try $0.personMerges() }
+    let merges = try await context.read { try $0.people.allMerges() }
     try await context.node.close()
     let text = AuditText(names: names, zones: zones)
     let entries = names.membership.audit().filter { all || !AuditText.isRoutine($0) }
@@ -100,12 +100,12 @@ extension AuditText {
     let author = names.membership.person(of: device)?.id
     let who = author.map(person) ?? names.name(of: device)
     func name(_ id: PersonID) -> String { people.name(of: id) ?? "somebody unknown" }
-    let deed =
+    let action =
       merge.into.map { "merged \(name(merge.person)) into \(name($0))" }
       ?? "undid the merge of \(name(merge.person))"
     return Told(
       id: merge.event, milliseconds: merge.version.time.milliseconds, person: author,
-      device: device, kind: merge.into == nil ? "mergeUndo" : "merge", text: "\(who) \(deed)")
+      device: device, kind: merge.into == nil ? "mergeUndo" : "merge", text: "\(who) \(action)")
   }
 
   /// Returns the membership's lines in their order, with the others inserted by time.
@@ -195,7 +195,7 @@ struct AuditText {
     if case .inviteClose(let invite) = entry.operation, let end = entry.end {
       return "\(AuditText.closed(invite, end, by: names.fullName(of: entry.device)))\(history)"
     }
-    return "\(who) \(deed(entry.operation))\(reason(entry.exposures))\(history)"
+    return "\(who) \(action(entry.operation))\(reason(entry.exposures))\(history)"
   }
 
   /// The close of an invitation that nobody decided: a device closes an invitation that is over.
@@ -222,14 +222,14 @@ struct AuditText {
     }
     let waited = confirmed.filter(\.hasWaited).map(name)
     let others = confirmed.filter { !$0.hasWaited }.map(name)
-    var deeds: [String] = []
+    var actions: [String] = []
     if !waited.isEmpty {
-      deeds.append("approved \(waited.joined(separator: " and ")), who had waited")
+      actions.append("approved \(waited.joined(separator: " and ")), who had waited")
     }
-    if !others.isEmpty { deeds.append("confirmed \(others.joined(separator: " and "))") }
+    if !others.isEmpty { actions.append("confirmed \(others.joined(separator: " and "))") }
     let rest = count - confirmed.count
-    if rest > 0 { deeds.append("confirmed \(Words.count(rest, "other operation"))") }
-    return deeds.joined(separator: ", and ")
+    if rest > 0 { actions.append("confirmed \(Words.count(rest, "other operation"))") }
+    return actions.joined(separator: ", and ")
   }
 
   /// The reason for a new key.
@@ -248,10 +248,10 @@ struct AuditText {
     return causes.isEmpty ? "" : ", as " + Set(causes).sorted().joined(separator: " and ")
   }
 
-  private func deed(_ operation: ControlOperation) -> String {
+  private func action(_ operation: ControlOperation) -> String {
     switch operation {
     case .genesis: return "created the household"
-    case .inviteCreate(let invite): return deed(invite)
+    case .inviteCreate(let invite): return action(invite)
     case .inviteClose(let invite): return "revoked the invitation \(ShortID.text(invite))"
     case .join(let join):
       return "joined with \(join.device.name), by \(inviter(of: join.invite))"
@@ -270,11 +270,11 @@ struct AuditText {
     case .transferOwner(let transfer): return "offered the household to \(person(transfer.to))"
     case .acceptOwner: return "became the owner"
     case .leave: return "left"
-    default: return rareDeed(operation)
+    default: return rareAction(operation)
     }
   }
 
-  private func rareDeed(_ operation: ControlOperation) -> String {
+  private func rareAction(_ operation: ControlOperation) -> String {
     switch operation {
     case .setRecovery: return "set recovery words"
     case .rotateRecovery: return "replaced the recovery words"
@@ -308,7 +308,7 @@ struct AuditText {
     }
   }
 
-  private func deed(_ invite: ControlOperation.InviteCreate) -> String {
+  private func action(_ invite: ControlOperation.InviteCreate) -> String {
     if let person = invite.person {
       return "created a link for another device of \(self.person(person))"
     }

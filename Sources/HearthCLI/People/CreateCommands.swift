@@ -50,9 +50,9 @@ struct HouseholdCommand: AsyncParsableCommand {
       let id = try await node.createHousehold(named: name)
       let context = try await HouseholdContext.of(id, node: node)
       try await context.introducePerson()
-      try await context.write { book, builder in
-        try book.set("time-zone", timeZone, in: &builder)
-        try book.set("week-start", weekday.code, in: &builder)
+      try await context.write { state, builder in
+        try state.storedSettings.set("time-zone", timeZone, in: &builder)
+        try state.storedSettings.set("week-start", weekday.code, in: &builder)
       }
       if options.json {
         try Output.json(

@@ -50,7 +50,7 @@ struct MemberCommand: AsyncParsableCommand {
       let membership = await node.membership(of: context.zone.group)
       let moment = try await MomentText.of(context)
       let own = await node.person
-      let merges = try await context.read { $0.merges }
+      let merges = try await context.read { $0.people.merges }
       let people = membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
       try await node.close()
       func devices(_ person: Membership.Person) -> Int {

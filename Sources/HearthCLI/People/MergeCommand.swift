@@ -53,17 +53,17 @@ extension MemberCommand {
       let gate = await context.roleGate()
       try gate.requireAdmin(to: "merge people")
       let (person, into) = (person, into)
-      let (subject, other) = try await context.write { book, builder in
-        let subject = try Merge.subject(person, isUndo: into == nil, in: book, gate)
+      let (subject, other) = try await context.write { state, builder in
+        let subject = try Merge.subject(person, isUndo: into == nil, in: state, gate)
         guard let into else {
-          try book.undoMerge(of: subject.id, in: &builder)
+          try state.people.undoMerge(of: subject.id, in: &builder)
           return (subject, PersonChoice?.none)
         }
-        let other = try ChoreNames.person(into, in: book, gate, isToWork: true)
-        try book.merge(subject.id, into: other.id, in: &builder)
+        let other = try ChoreNames.person(into, in: state, gate, isToWork: true)
+        try state.people.merge(subject.id, into: other.id, in: &builder)
         return (subject, other)
       }
-      let points = try await context.read { try $0.points(of: subject.id).total }
+      let points = try await context.read { try $0.totals.points(of: subject.id).total }
       let report = try await Telling.others(context.node)
       if options.json {
         try Output.json(
@@ -99,13 +99,13 @@ extension MemberCommand {
     ///
     /// - Throws: a failure that explains why a present member cannot be merged.
     private static func subject(
-      _ text: String, isUndo: Bool, in book: HouseholdBook, _ gate: RoleGate
+      _ text: String, isUndo: Bool, in state: HouseholdState, _ gate: RoleGate
     ) throws -> PersonChoice {
       let membership = gate.membership
       let everybody = (membership.people + membership.formerPeople).map(PersonChoice.init)
       let former = Set(membership.formerPeople.map(\.id))
       func isMeant(_ choice: PersonChoice) -> Bool {
-        let isMerged = book.merges.one(choice.id) != choice.id
+        let isMerged = state.people.merges.one(choice.id) != choice.id
         return isUndo ? isMerged : former.contains(choice.id) && !isMerged
       }
       switch PersonChoice.find(text, among: everybody, isPresent: isMeant) {
@@ -118,10 +118,10 @@ extension MemberCommand {
         }
         return choice
       case .several(let found):
-        let isOne = Set(found.map { book.merges.one($0.id) }).count == 1
+        let isOne = Set(found.map { state.people.merges.one($0.id) }).count == 1
         if isUndo, !found.contains(where: isMeant) { throw nobody(text, [], isUndo) }
-        // If all of them are one person already, the book reports it.
-        if isOne, let merged = found.first(where: { book.merges.one($0.id) != $0.id }) {
+        // If all of them are one person already, the state reports it.
+        if isOne, let merged = found.first(where: { state.people.merges.one($0.id) != $0.id }) {
           return merged
         }
         throw PersonChoice.several(text, found)

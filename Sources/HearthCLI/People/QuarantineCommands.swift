@@ -52,7 +52,9 @@ struct QuarantineCommand: AsyncParsableCommand {
     of range: QuarantinedChanges, _ context: HouseholdContext
   ) async throws -> (contents: [Item.Content], more: Int) {
     let changes = try await context.node.quarantine.changes(of: range)
-    let found = try await context.read { try $0.deeds(of: changes, atMost: toldCount) }
+    let found = try await context.read {
+      try $0.activity.activities(of: changes, atMost: toldCount)
+    }
     return (
       found.first.map { Item.Content(verb: $0.verb, title: $0.title) },
       found.count - found.first.count

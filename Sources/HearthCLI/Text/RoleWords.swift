@@ -70,8 +70,8 @@ struct RoleGate: Sendable {
     let isNew = operations.contains {
       $0.key.type == HouseholdSchema.chore && RoleGate.field("created", isAssignedBy: $0)
     }
-    let deed = isNew ? "add chores" : RoleGate.deed(refused)
-    throw refusal(to: role == .reader ? "change anything" : deed, allowed)
+    let action = isNew ? "add chores" : RoleGate.action(refused)
+    throw refusal(to: role == .reader ? "change anything" : action, allowed)
   }
 
   /// Refuses if the person is no longer a member.
@@ -97,24 +97,24 @@ struct RoleGate: Sendable {
   }
 
   /// Refuses a person who is no admin.
-  func requireAdmin(to deed: String) throws {
+  func requireAdmin(to action: String) throws {
     guard try requireMember().role.rank < Role.admin.rank else { return }
-    throw refusal(to: deed, [.admin, .owner])
+    throw refusal(to: action, [.admin, .owner])
   }
 
   /// Refuses a person whose rank is not higher than that of the affected one.
-  func requireAbove(_ subject: Membership.Person, to deed: String) throws {
-    try requireAdmin(to: deed)
+  func requireAbove(_ subject: Membership.Person, to action: String) throws {
+    try requireAdmin(to: action)
     let own = try requireMember()
     guard subject.role.rank >= own.role.rank else { return }
     let above = Role.allCases.filter { $0.rank > subject.role.rank }
     guard !above.isEmpty else {
       throw CommandFailure(
         .notAllowed,
-        "\(Style.safe(subject.name)) is the owner, and nobody may \(deed)",
+        "\(Style.safe(subject.name)) is the owner, and nobody may \(action)",
         hint: "an owner can hand over the household (`hearth owner transfer PERSON`)")
     }
-    throw refusal(to: deed, above)
+    throw refusal(to: action, above)
   }
 
   /// Refuses a role that is not below one's own.
@@ -126,7 +126,7 @@ struct RoleGate: Sendable {
   }
 
   /// "Ben is a child and may not change points: ask Ada or Cleo".
-  func refusal(to deed: String, _ allowed: [Role]) -> CommandFailure {
+  func refusal(to action: String, _ allowed: [Role]) -> CommandFailure {
     // Several people of one name are listed once.
     var seen: Set<String> = []
     let names = membership.people.filter { allowed.contains($0.role) && $0.id != person?.id }
@@ -135,7 +135,7 @@ struct RoleGate: Sendable {
     let asked = names.isEmpty ? "" : ": ask \(RoleGate.either(Array(names)))"
     let who =
       person.map { "\(Style.safe($0.name)) is \(RoleWords.a($0.role))" } ?? "you are no member"
-    return CommandFailure(.notAllowed, "\(who) and may not \(deed)\(asked)")
+    return CommandFailure(.notAllowed, "\(who) and may not \(action)\(asked)")
   }
 
   /// Names with "or" before the last.
@@ -145,7 +145,7 @@ struct RoleGate: Sendable {
   }
 
   /// The effect of an operation, in words.
-  private static func deed(_ operation: HearthCRDT.Operation) -> String {
+  private static func action(_ operation: HearthCRDT.Operation) -> String {
     switch operation.key.type {
     case HouseholdSchema.chore:
       return field("points", isAssignedBy: operation) ? "change points" : "change chores"

@@ -8,7 +8,7 @@ import HearthSync
 /// that is the only cost. The view reads on first use.
 final class LedgerView {
   private let source: any ProjectionSource
-  private let settings: HouseholdSettings
+  private let closed: ClosedDays
   private let merges: PersonMerges
   let lastDay: CivilDate
   private var known: [RecordID: Change]?
@@ -26,11 +26,11 @@ final class LedgerView {
   static let maximumAhead = 1000
 
   init(
-    _ source: any ProjectionSource, settings: HouseholdSettings, merges: PersonMerges,
+    _ source: any ProjectionSource, closed: ClosedDays, merges: PersonMerges,
     lastDay: CivilDate
   ) {
     self.source = source
-    self.settings = settings
+    self.closed = closed
     self.merges = merges
     self.lastDay = lastDay
   }
@@ -74,7 +74,6 @@ final class LedgerView {
     ).compactMap(LedgerRow.init).filter(\.isValid)
     guard !ahead.isEmpty else { return [:] }
     Probe.datedAhead.hit()
-    let closed = ClosedDays(source, settings: settings)
     var found: [RecordID: Change] = [:]
     for (chore, rows) in Dictionary(grouping: ahead, by: \.chore).sorted(by: { $0.key < $1.key }) {
       guard let facts = try ChoreFacts(chore, from: source, merges: merges) else { continue }

@@ -38,3 +38,12 @@ package struct OperationBuilder {
     return id
   }
 }
+
+extension Value {
+  static func milliseconds(_ milliseconds: UInt64) -> Value {
+    .int(Int64(min(milliseconds, HybridTime.maximumMilliseconds)))
+  }
+
+  /// A minute of the day.
+  static func time(_ time: CivilTime) -> Value { .int(Int64(time.minuteOfDay)) }
+}

@@ -20,19 +20,21 @@ struct Shown: Equatable {
 
   /// - Parameter people: whose points, badges and streaks are compared.
   init(_ device: SimDevice, people: [PersonID], at time: UInt64) throws {
-    try device.read(at: time) { book in
+    try device.read(at: time) { state in
       let today = try device.today(at: time)
-      self.people = try book.people()
-      chores = try book.chores(includingArchived: true)
-      occurrences = try book.occurrences(through: today.adding(days: 14) ?? today)
-      ledger = try book.ledger(of: nil)
+      self.people = try state.people.all()
+      chores = try state.chores.all(includingArchived: true)
+      occurrences = try state.occurrences.due(through: today.adding(days: 14) ?? today)
+      ledger = try state.ledger.entries(of: nil)
       for person in people {
-        let points = try book.points(of: person)
-        numbers.append([points.total, points.week, points.month, try book.streak(of: person)])
-        periods.append(try book.periods(.week, of: person))
-        badges.append(try book.badges(of: person))
+        let points = try state.totals.points(of: person)
+        numbers.append([
+          points.total, points.week, points.month, try state.achievements.streak(of: person),
+        ])
+        periods.append(try state.totals.periods(.week, of: person))
+        badges.append(try state.achievements.badges(of: person))
       }
-      settings = try book.allSettings().map { "\($0.key) \($0.value)" }
+      settings = try state.storedSettings.all().map { "\($0.key) \($0.value)" }
     }
     try device.readChallenges(at: time) { book in
       challenge = try book.challenge(on: book.today).map { [$0] } ?? []

@@ -89,18 +89,20 @@ struct AgainstModel {
   /// Compares ledger, points and next occurrences, where the model can tell them.
   func check() throws {
     guard isReckonable else { return }
-    try device.read(at: world.now) { book in
-      try ledger(book)
-      try points(book)
-      try occurrences(book)
-      try everyOccurrence(book)
+    try device.read(at: world.now) { state in
+      try ledger(state)
+      try points(state)
+      try occurrences(state)
+      try everyOccurrence(state)
     }
   }
 
   /// Every completion is credited, noted, undone or void in both, for the same points.
-  private func ledger(_ book: HouseholdBook) throws {
+  private func ledger(_ state: HouseholdState) throws {
     let real = Set(
-      try book.ledger(of: nil).map { "\($0.event.hex) \($0.day.dayNumber) \($0.kind) \($0.points)" }
+      try state.ledger.entries(of: nil).map {
+        "\($0.event.hex) \($0.day.dayNumber) \($0.kind) \($0.points)"
+      }
     )
     let expected = Set(
       model.ledger.map { entry in
@@ -115,11 +117,11 @@ struct AgainstModel {
     }
   }
 
-  private func points(_ book: HouseholdBook) throws {
+  private func points(_ state: HouseholdState) throws {
     let date = ModelCalendar.date(today)
-    for person in try book.people() {
+    for person in try state.people.all() {
       let id = ModelID(person.id)
-      let points = try book.points(of: person.id)
+      let points = try state.totals.points(of: person.id)
       let real = [points.total, points.week, points.month]
       let expected = [
         model.total(id), model.points(id, containing: today),
@@ -133,8 +135,8 @@ struct AgainstModel {
     }
   }
 
-  private func occurrences(_ book: HouseholdBook) throws {
-    for chore in try book.chores(includingArchived: false) {
+  private func occurrences(_ state: HouseholdState) throws {
+    for chore in try state.chores.all(includingArchived: false) {
       let expected = model.nextOccurrence(ModelID(chore.id))
       let real = chore.next
       guard real?.key.rawValue == expected?.key,
@@ -152,11 +154,11 @@ struct AgainstModel {
   private static let daysAhead = 40
 
   /// What is open of each chore is what the model has: nothing more, nothing left out.
-  private func everyOccurrence(_ book: HouseholdBook) throws {
+  private func everyOccurrence(_ state: HouseholdState) throws {
     let last = today + AgainstModel.daysAhead
     let shown = Dictionary(
-      grouping: try book.occurrences(through: try CivilDate(dayNumber: last)), by: \.chore)
-    for chore in try book.chores(includingArchived: true) {
+      grouping: try state.occurrences.due(through: try CivilDate(dayNumber: last)), by: \.chore)
+    for chore in try state.chores.all(includingArchived: true) {
       // Turns by the dice are not modelled.
       let isByTheDice = if case .rotation(_, .random) = chore.assignment { true } else { false }
       func words(_ key: Int64, _ due: Int?, _ person: ModelID?) -> String {

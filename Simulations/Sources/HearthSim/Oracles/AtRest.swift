@@ -58,11 +58,11 @@ struct AtRest {
 
   /// At most one award an occurrence; the total is the sum of the ledger.
   private func ledgersAddUp(on device: SimDevice) throws {
-    try device.read(at: world.now) { book in
-      let entries = try book.ledger(of: nil)
-      for person in try book.people() {
+    try device.read(at: world.now) { state in
+      let entries = try state.ledger.entries(of: nil)
+      for person in try state.people.all() {
         let sum = entries.filter { $0.person == person.id }.reduce(0) { $0 + $1.points }
-        let total = try book.points(of: person.id).total
+        let total = try state.totals.points(of: person.id).total
         guard sum == total else {
           throw world.fail(
             .points, device, "\(person.name) has \(total) points but a ledger of \(sum)")

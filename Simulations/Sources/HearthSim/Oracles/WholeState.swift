@@ -67,32 +67,34 @@ struct WholeState {
   /// Everything that a person can look at can be looked at.
   private func everythingCanBeRead(on device: SimDevice) throws {
     guard !device.isOldBuild, device.home != nil else { return }
-    try device.read(at: world.now) { book in
+    try device.read(at: world.now) { state in
       let today = try CivilDate(dayNumber: Int(world.now / 86_400_000))
-      _ = try book.occurrences(through: today.adding(days: 14) ?? today)
-      for chore in try book.chores(includingArchived: true) { _ = try book.chore(chore.id) }
+      _ = try state.occurrences.due(through: today.adding(days: 14) ?? today)
+      for chore in try state.chores.all(includingArchived: true) {
+        _ = try state.chores.chore(chore.id)
+      }
       // What was closed under another rule stays as it was closed, and other work on it (R10).
-      let isOneAward = try book.setting("duplicate") ?? "first" == "first"
-      let ledger = try book.ledger(of: nil)
+      let isOneAward = try state.storedSettings.value(of: "duplicate") ?? "first" == "first"
+      let ledger = try state.ledger.entries(of: nil)
       let second = try ledger.first { entry in
         try isOneAward && entry.kind != .credited && entry.points > 0
-          && !ledger.contains { try $0.chore == entry.chore && isClosed($0, in: book) }
+          && !ledger.contains { try $0.chore == entry.chore && isClosed($0, in: state) }
       }
       if let paid = second {
         throw world.fail(
           .singleAward, device, "\(paid.event) of \(paid.day) is paid beside another")
       }
-      for person in try book.people() {
-        _ = try book.badges(of: person.id)
-        _ = try book.streak(of: person.id)
+      for person in try state.people.all() {
+        _ = try state.achievements.badges(of: person.id)
+        _ = try state.achievements.streak(of: person.id)
       }
     }
   }
 
   /// Whether the week or month of a completion was closed.
-  private func isClosed(_ entry: LedgerEntry, in book: HouseholdBook) throws -> Bool {
+  private func isClosed(_ entry: LedgerEntry, in state: HouseholdState) throws -> Bool {
     try PeriodKind.allCases.contains { kind in
-      try book.periods(kind, of: entry.person).contains {
+      try state.totals.periods(kind, of: entry.person).contains {
         $0.isClosed && $0.first <= entry.day && entry.day <= $0.last
       }
     }

@@ -28,26 +28,28 @@ struct Commands {
     }
     var added: RecordID?
     let commands = self
-    let written = try device.write(at: time) { book, builder, now in
+    let written = try device.write(at: time) { state, builder, now in
       switch step.verb {
       case "add":
-        added = try book.addChore(
-          try commands.draft(step, book), milliseconds: now, in: &builder)
-      case "edit": try book.editChore(try commands.chore(step), commands.edit(step), in: &builder)
+        added = try state.chores.add(
+          try commands.draft(step, state), milliseconds: now, in: &builder)
+      case "edit":
+        try state.chores.edit(try commands.chore(step), commands.edit(step), in: &builder)
       case "complete":
-        try commands.complete(step, book, by: device.person, now: now, in: &builder)
-      case "undo": try Commands.undo(step, book, by: device.person, in: &builder)
+        try commands.complete(step, state, by: device.person, now: now, in: &builder)
+      case "undo": try Commands.undo(step, state, by: device.person, in: &builder)
       case "undo-of":
         // As a changed program would, whatever its person may.
         guard let name = step.words.first, let person = commands.people[name],
-          let entry = try book.lastUndoable(by: person)
+          let entry = try state.ledger.lastUndoable(by: person)
         else { throw StepFailure("undo-of WHO") }
-        try book.undo(entry.event, by: device.person, isAdministrator: true, in: &builder)
+        try state.completions.undo(
+          entry.event, by: device.person, isAdministrator: true, in: &builder)
       case "skip":
-        try book.skip(
+        try state.skips.add(
           try commands.chore(step), reason: step.value("because") ?? "",
           in: &builder)
-      default: try commands.arrange(step, book, by: device.person, in: &builder)
+      default: try commands.arrange(step, state, by: device.person, in: &builder)
       }
     }
     if let added, let name = step.words.first { chores[name] = added }
@@ -55,44 +57,45 @@ struct Commands {
   }
 
   private func arrange(
-    _ step: Step, _ book: HouseholdBook, by person: PersonID, in builder: inout OperationBuilder
+    _ step: Step, _ state: HouseholdState, by person: PersonID, in builder: inout OperationBuilder
   ) throws {
     switch step.verb {
-    case "archive": try book.archive(try chore(step), in: &builder)
-    case "restore": try book.restore(try chore(step), in: &builder)
+    case "archive": try state.chores.archive(try chore(step), in: &builder)
+    case "restore": try state.chores.restore(try chore(step), in: &builder)
     case "tag", "untag":
       var edit = ChoreEdit()
       let tags = Array(step.words.dropFirst())
       if step.verb == "tag" { edit.addTags = tags } else { edit.removeTags = tags }
-      try book.editChore(try chore(step), edit, in: &builder)
+      try state.chores.edit(try chore(step), edit, in: &builder)
     case "assign":
       var edit = ChoreEdit()
       edit.assignee = try assignment(step.words.dropFirst().first ?? "nobody")
-      try book.editChore(try chore(step), edit, in: &builder)
+      try state.chores.edit(try chore(step), edit, in: &builder)
     case "assign-once":
-      try book.assignOccurrence(
+      try state.overrides.assign(
         try chore(step), to: step.words.dropFirst().first.flatMap { people[$0] }, in: &builder)
     case "move":
-      try book.moveOccurrence(
+      try state.overrides.move(
         try chore(step), to: try step.value("to").map { try CivilDate(iso: $0) }, in: &builder)
     case "set":
       guard step.words.count == 2 else { throw StepFailure("set KEY VALUE") }
-      try book.set(step.words[0], step.words[1] == "-" ? nil : step.words[1], in: &builder)
+      try state.storedSettings.set(
+        step.words[0], step.words[1] == "-" ? nil : step.words[1], in: &builder)
     case "close":
       guard let text = step.words.first else { throw StepFailure("close FIRST-DAY-OF-WEEK") }
       let first = try CivilDate(iso: text)
-      try book.close(
+      try state.periods.close(
         .week, first: first, last: first.adding(days: 6) ?? first, in: &builder)
     case "merge", "part":
       let named = try step.words.prefix(2).map { try self.person($0) }
       guard let first = named.first else { throw StepFailure("merge WHO INTO, or part WHO") }
       if step.verb == "part" {
-        try book.undoMerge(of: first, in: &builder)
+        try state.people.undoMerge(of: first, in: &builder)
       } else {
-        try book.merge(first, into: named.last ?? first, in: &builder)
+        try state.people.merge(first, into: named.last ?? first, in: &builder)
       }
     case "rename-self":
-      try book.createPerson(
+      try state.people.create(
         person, name: step.words.first ?? "", milliseconds: 0, in: &builder)
     default: throw StepFailure("there is no verb \(step.verb)")
     }
@@ -111,7 +114,7 @@ struct Commands {
   }
 
   private func complete(
-    _ step: Step, _ book: HouseholdBook, by person: PersonID, now: UInt64,
+    _ step: Step, _ state: HouseholdState, by person: PersonID, now: UInt64,
     in builder: inout OperationBuilder
   ) throws {
     let doer = step.value("by").flatMap { people[$0] } ?? person
@@ -121,23 +124,23 @@ struct Commands {
     } else {
       day = try CivilDate(dayNumber: Int(now / 86_400_000))
     }
-    _ = try book.complete(
+    _ = try state.completions.add(
       try chore(step), occurrence: nil, by: doer, doneAt: (day, nil),
       milliseconds: now, isEarly: step.words.contains("early"), in: &builder)
   }
 
   private static func undo(
-    _ step: Step, _ book: HouseholdBook, by person: PersonID, in builder: inout OperationBuilder
+    _ step: Step, _ state: HouseholdState, by person: PersonID, in builder: inout OperationBuilder
   ) throws {
-    guard let entry = try book.lastUndoable(by: person) else {
+    guard let entry = try state.ledger.lastUndoable(by: person) else {
       throw StepFailure("there is nothing to undo")
     }
-    try book.undo(entry.event, by: person, in: &builder)
+    try state.completions.undo(entry.event, by: person, in: &builder)
   }
 
   // MARK: Reading words
 
-  private func draft(_ step: Step, _ book: HouseholdBook) throws -> ChoreDraft {
+  private func draft(_ step: Step, _ state: HouseholdState) throws -> ChoreDraft {
     guard let name = step.words.first else { throw StepFailure("add NAME") }
     var draft = ChoreDraft(title: step.value("title") ?? name)
     draft.points = step.value("points").flatMap { Int($0) } ?? 0

@@ -35,8 +35,8 @@ extension SimDevice {
   func recordSelf(at time: UInt64) throws {
     guard !isOldBuild else { return }
     let (person, name) = (person, name)
-    _ = try write(at: time) { book, builder, now in
-      try book.createPerson(person, name: name, milliseconds: now, in: &builder)
+    _ = try write(at: time) { state, builder, now in
+      try state.people.create(person, name: name, milliseconds: now, in: &builder)
     }
   }
 
@@ -175,12 +175,12 @@ extension SimDevice {
     return date
   }
 
-  /// Reads the household's book.
+  /// Reads the household's state.
   func read<Result>(
-    at time: UInt64, _ body: (HouseholdBook) throws -> Result
+    at time: UInt64, _ body: (HouseholdState) throws -> Result
   ) throws -> Result {
     let today = try today(at: time)
-    return try readSource { try body(HouseholdBook(source: $0, today: today)) }
+    return try readSource { try body(HouseholdState(source: $0, today: today)) }
   }
 
   /// Reads one state of the household.
@@ -192,11 +192,11 @@ extension SimDevice {
   /// Writes one transaction of the household.
   func write(
     at time: UInt64,
-    _ body: (HouseholdBook, inout OperationBuilder, UInt64) throws -> Void
+    _ body: (HouseholdState, inout OperationBuilder, UInt64) throws -> Void
   ) throws -> Written {
     let today = try today(at: time)
     return try writeSource(at: time) { source, builder, now in
-      try body(HouseholdBook(source: source, today: today), &builder, now)
+      try body(HouseholdState(source: source, today: today), &builder, now)
     }
   }
 

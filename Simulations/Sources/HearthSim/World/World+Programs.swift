@@ -32,9 +32,9 @@ extension World {
         if names.allSatisfy({ self.commands.chores[$0] != nil }) { continue }
         let before = try device.engine().zone(device.home ?? .zero).frontier
         var added: [RecordID] = []
-        let written = try device.write(at: self.now) { book, builder, now in
+        let written = try device.write(at: self.now) { state, builder, now in
           added = try names.map { name in
-            try book.addChore(
+            try state.chores.add(
               ChoreDraft(title: "Canary \(name)", points: 1),
               milliseconds: now, in: &builder)
           }

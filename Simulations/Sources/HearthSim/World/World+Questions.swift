@@ -12,15 +12,16 @@ extension World {
     guard ["points", "week", "month", "streak", "badge", "person"].contains(what),
       let person = subject.first.flatMap({ commands.people[$0] })
     else { return nil }
-    return try device.read(at: now) { book in
+    return try device.read(at: now) { state in
       switch what {
-      case "points": "\(try book.points(of: person).total)"
-      case "week": "\(try book.points(of: person).week)"
-      case "month": "\(try book.points(of: person).month)"
-      case "streak": "\(try book.streak(of: person))"
-      case "person": try book.people().first { $0.id == person }?.name ?? "-"
+      case "points": "\(try state.totals.points(of: person).total)"
+      case "week": "\(try state.totals.points(of: person).week)"
+      case "month": "\(try state.totals.points(of: person).month)"
+      case "streak": "\(try state.achievements.streak(of: person))"
+      case "person": try state.people.all().first { $0.id == person }?.name ?? "-"
       default:
-        try book.badges(of: person).first { $0.badge.key == subject.last }?.earnedOn?.iso ?? "-"
+        try state.achievements.badges(of: person).first { $0.badge.key == subject.last }?.earnedOn?
+          .iso ?? "-"
       }
     }
   }
@@ -31,9 +32,9 @@ extension World {
   /// `entries CHORE KIND`, `credited CHORE`, `days CHORE`.
   func askChore(_ what: String, _ subject: [String], _ device: SimDevice) throws -> String? {
     guard let chore = subject.first.flatMap({ commands.chores[$0] }) else { return nil }
-    return try device.read(at: now) { book in
-      if let answer = try askLedger(what, subject, chore, book) { return answer }
-      guard let view = try book.chore(chore) else { return "-" }
+    return try device.read(at: now) { state in
+      if let answer = try askLedger(what, subject, chore, state) { return answer }
+      guard let view = try state.chores.chore(chore) else { return "-" }
       switch what {
       case "title": return view.title
       case "note": return view.note.isEmpty ? "-" : view.note
@@ -46,7 +47,7 @@ extension World {
       case "missed": return "\(view.next?.missedBefore ?? 0)"
       case "due":
         let ahead = try device.today(at: now).adding(days: 40) ?? .last
-        let open = try book.occurrences(through: ahead).filter { $0.chore == chore }
+        let open = try state.occurrences.due(through: ahead).filter { $0.chore == chore }
         return open.isEmpty ? "-" : open.map { $0.due?.iso ?? "any" }.joined(separator: ",")
       default: return nil
       }
@@ -54,9 +55,9 @@ extension World {
   }
 
   private func askLedger(
-    _ what: String, _ subject: [String], _ chore: RecordID, _ book: HouseholdBook
+    _ what: String, _ subject: [String], _ chore: RecordID, _ state: HouseholdState
   ) throws -> String? {
-    let entries = try book.ledger(of: nil).filter { $0.chore == chore }
+    let entries = try state.ledger.entries(of: nil).filter { $0.chore == chore }
     switch what {
     case "entries": return "\(entries.filter { $0.kind.rawValue == subject.last }.count)"
     case "credited":
@@ -97,11 +98,11 @@ extension World {
   }
 
   private func askBook(_ what: String, _ subject: [String], _ device: SimDevice) throws -> String? {
-    try device.read(at: now) { book in
+    try device.read(at: now) { state in
       switch what {
-      case "setting": try book.setting(subject.first ?? "") ?? "-"
-      case "chores": "\(try book.chores(includingArchived: false).count)"
-      default: "\(try book.people().count)"
+      case "setting": try state.storedSettings.value(of: subject.first ?? "") ?? "-"
+      case "chores": "\(try state.chores.all(includingArchived: false).count)"
+      default: "\(try state.people.all().count)"
       }
     }
   }

@@ -4,8 +4,8 @@ import Household
 import TestSupport
 import Testing
 
-@Suite("The household book")
-struct HouseholdBookTests {
+@Suite("The household state")
+struct HouseholdStateTests {
   let home: TestHousehold
 
   init() throws { home = try TestHousehold(devices: 3) }
@@ -31,15 +31,18 @@ struct HouseholdBookTests {
         case 0:
           var edit = ChoreEdit()
           edit.points = random.below(50)
-          try home.write(device) { try $0.editChore(chore, edit, in: &$1) }
+          try home.write(device) { try $0.chores.edit(chore, edit, in: &$1) }
         case 1:
-          guard let entry = try home.book(device).lastUndoable(by: person) else { continue }
-          try home.write(device) { try $0.undo(entry.event, by: person, in: &$1) }
-        case 2: try home.write(device) { try $0.skip(chore, reason: "", in: &$1) }
+          guard let entry = try home.state(device).ledger.lastUndoable(by: person) else { continue }
+          try home.write(device) { try $0.completions.undo(entry.event, by: person, in: &$1) }
+        case 2: try home.write(device) { try $0.skips.add(chore, reason: "", in: &$1) }
         case 3:
           let policy = DuplicatePolicy.allCases[random.below(3)]
-          try home.write(device) { try $0.set("duplicate", policy.rawValue, in: &$1) }
-        case 4: if random.oneIn(3) { try home.write(device) { try $0.archive(chore, in: &$1) } }
+          try home.write(device) {
+            try $0.storedSettings.set("duplicate", policy.rawValue, in: &$1)
+          }
+        case 4:
+          if random.oneIn(3) { try home.write(device) { try $0.chores.archive(chore, in: &$1) } }
         default: try home.done(chore, by: random.below(3), on: device)
         }
       } catch let error as HouseholdError {
@@ -68,7 +71,7 @@ struct HouseholdBookTests {
   func permutations(seed: UInt64) throws {
     try writeApart(seed: seed)
     try home.meet()
-    let book = try home.book()
+    let state = try home.state()
     let dump = home.replicas[0].dump
     #expect(!dump.isEmpty)
     var random = TestSupport.SplitMix64(seed: seed ^ 0xabcd)
@@ -76,16 +79,17 @@ struct HouseholdBookTests {
       let other = TestReplica(projection: HouseholdProjection())
       for change in shuffled(&random) { try other.apply(change) }
       #expect(other.dump == dump, "seed \(seed)")
-      let view = try HouseholdBook(source: other, today: home.today)
-      #expect(try view.chores(includingArchived: true) == book.chores(includingArchived: true))
+      let view = try HouseholdState(source: other, today: home.today)
+      #expect(
+        try view.chores.all(includingArchived: true) == state.chores.all(includingArchived: true))
       let end = try home.date(60)
-      #expect(try view.occurrences(through: end) == book.occurrences(through: end))
+      #expect(try view.occurrences.due(through: end) == state.occurrences.due(through: end))
     }
     // The sums are those of the ledger (I3), and nobody is credited twice for one thing (I2).
-    let ledger = try book.ledger(of: nil)
+    let ledger = try state.ledger.entries(of: nil)
     for person in home.people {
       let own = ledger.filter { $0.person == person }
-      #expect(try book.points(of: person).total == own.reduce(0) { $0 + $1.points })
+      #expect(try state.totals.points(of: person).total == own.reduce(0) { $0 + $1.points })
     }
   }
 
@@ -97,12 +101,12 @@ struct HouseholdBookTests {
       try home.done(chore, by: 0, on: 0)
       home.day += 1
     }
-    let first = try home.book().history(after: nil, limit: 20)
+    let first = try home.state().ledger.history(after: nil, limit: 20)
     let late = try home.add(ChoreDraft(title: "Dog", points: 1))
     try home.done(late, by: 1, on: 0)
-    let second = try home.book().history(after: first.next, limit: 20)
+    let second = try home.state().ledger.history(after: first.next, limit: 20)
     #expect(second.arrivedEarlier == 1)
-    let third = try home.book().history(after: second.next, limit: 20)
+    let third = try home.state().ledger.history(after: second.next, limit: 20)
     #expect(third.entries.count == 5)
     #expect(third.next == nil)
     #expect(third.arrivedEarlier == 0)
@@ -110,7 +114,7 @@ struct HouseholdBookTests {
     #expect(Set(shown).count == 45)
     for text in ["", "x", "1.2.3.4", "1.2.\(late.hex).0", String(repeating: "1.", count: 80)] {
       #expect(throws: HouseholdError(.badCursor, "")) {
-        try home.book().history(after: text, limit: 20)
+        try home.state().ledger.history(after: text, limit: 20)
       }
     }
   }
@@ -118,7 +122,7 @@ struct HouseholdBookTests {
   private func adding(_ draft: ChoreDraft) -> HouseholdError.Code? {
     do {
       _ = try home.write(0) {
-        try $0.addChore(draft, milliseconds: 1, in: &$1)
+        try $0.chores.add(draft, milliseconds: 1, in: &$1)
       }
       return nil
     } catch { return (error as? HouseholdError)?.code }
@@ -159,14 +163,14 @@ struct HouseholdBookTests {
   @Test("R24: settings have known keys and checked values; clearing brings the default back")
   func settings() throws {
     try home.set("week-start", "su")
-    #expect(try home.book(1).settings.weekStart == .sunday)
-    #expect(try home.book(1).allSettings().map(\.key) == ["week-start"])
+    #expect(try home.state(1).settings.weekStart == .sunday)
+    #expect(try home.state(1).storedSettings.all().map(\.key) == ["week-start"])
     for (key, value) in [("colour", "red"), ("week-start", "sunday"), ("day-start", "7")] {
       #expect(throws: HouseholdError(.badSetting, "")) { try home.set(key, value) }
     }
-    try home.write(0) { try $0.set("week-start", nil, in: &$1) }
-    #expect(try home.book().settings.weekStart == .monday)
-    #expect(try home.book().setting("week-start") == nil)
+    try home.write(0) { try $0.storedSettings.set("week-start", nil, in: &$1) }
+    #expect(try home.state().settings.weekStart == .monday)
+    #expect(try home.state().storedSettings.value(of: "week-start") == nil)
   }
 
   @Test("Assignments survive their text, and other text is refused")
@@ -187,8 +191,8 @@ struct HouseholdBookTests {
   func skippedLink() throws {
     let rule = try RecurrenceRule(.daily, every: 3, from: home.date(0), mode: .afterCompletion)
     let chore = try home.add(ChoreDraft(title: "Filter", points: 1, rule: rule))
-    try home.write(0) { try $0.skip(chore, reason: "", in: &$1) }
-    let skip = try #require(try home.book(0).lastSkip(by: home.people[0]))
+    try home.write(0) { try $0.skips.add(chore, reason: "", in: &$1) }
+    let skip = try #require(try home.state(0).skips.last(by: home.people[0]))
     #expect(skip.chore == chore && skip.date == nil)
   }
 
@@ -198,27 +202,27 @@ struct HouseholdBookTests {
     let chore = try home.add(ChoreDraft(title: "Plants", points: 1, rule: rule))
     try home.meet()
     let (me, other) = (home.people[0], home.people[1])
-    #expect(try home.book(0).lastSkip(by: me) == nil)
-    try home.write(0) { try $0.skip(chore, reason: "", in: &$1) }
+    #expect(try home.state(0).skips.last(by: me) == nil)
+    try home.write(0) { try $0.skips.add(chore, reason: "", in: &$1) }
     try home.meet()
-    try home.write(1) { try $0.skip(chore, reason: "", in: &$1) }
+    try home.write(1) { try $0.skips.add(chore, reason: "", in: &$1) }
     try home.meet()
-    #expect(try home.book(0).chore(chore)?.next?.due == home.date(4))
-    let skip = try #require(try home.book(0).lastSkip(by: me))
+    #expect(try home.state(0).chores.chore(chore)?.next?.due == home.date(4))
+    let skip = try #require(try home.state(0).skips.last(by: me))
     #expect(skip.chore == chore && skip.choreTitle == "Plants")
     #expect(try skip.date == home.date(0))
     #expect(throws: HouseholdError(.notYours, "")) {
-      try home.write(1) { try $0.undoSkip(skip.event, by: other, in: &$1) }
+      try home.write(1) { try $0.skips.undo(skip.event, by: other, in: &$1) }
     }
-    try home.write(0) { try $0.undoSkip(skip.event, by: me, in: &$1) }
+    try home.write(0) { try $0.skips.undo(skip.event, by: me, in: &$1) }
     try home.meet()
-    #expect(try home.book(1).chore(chore)?.next?.due == home.date(0))
-    #expect(try home.book(0).lastSkip(by: me) == nil)
+    #expect(try home.state(1).chores.chore(chore)?.next?.due == home.date(0))
+    #expect(try home.state(0).skips.last(by: me) == nil)
     #expect(throws: HouseholdError(.alreadyUndone, "")) {
-      try home.write(0) { try $0.undoSkip(skip.event, by: me, in: &$1) }
+      try home.write(0) { try $0.skips.undo(skip.event, by: me, in: &$1) }
     }
     #expect(throws: HouseholdError(.noSuchEntry, "")) {
-      try home.write(0) { try $0.undoSkip(chore, by: me, in: &$1) }
+      try home.write(0) { try $0.skips.undo(chore, by: me, in: &$1) }
     }
   }
 }

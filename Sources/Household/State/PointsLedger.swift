@@ -1,18 +1,13 @@
 import HearthCRDT
 import HearthSync
 
-extension HouseholdBook {
-  /// Returns a person's points: the total, this week's and this month's (R9).
-  package func points(of person: PersonID) throws -> (total: Int, week: Int, month: Int) {
-    (
-      try sums(of: person, .all).points, try sums(of: person, .week).points,
-      try sums(of: person, .month).points
-    )
-  }
+/// The ledger: every completion with the points that it pays.
+package struct PointsLedger {
+  let context: DayContext
 
   /// Returns the ledger of a person, or of everybody, newest day first.
-  package func ledger(of person: PersonID?) throws -> [LedgerEntry] {
-    let one = person.map { merges.one($0) }
+  package func entries(of person: PersonID?) throws -> [LedgerEntry] {
+    let one = person.map { context.merges.one($0) }
     return try rows(RowRange(HistoryPlace.order, isDescending: true))
       .filter { one == nil || $0.person == one }.map(entry)
   }
@@ -30,27 +25,6 @@ extension HouseholdBook {
       .filter { $0.event.hex.hasPrefix(digits.lowercased()) }.map(entry)
   }
 
-  /// Returns everybody's rank: most points first, then most completions, then by name.
-  ///
-  /// Reads a row per person and day of the period.
-  package func leaderboard(_ period: Period) throws -> [Standing] {
-    var sorted: [(PersonView, points: Int, completions: Int)] = []
-    for person in try people() {
-      let (points, completions) = try sums(of: person.id, period)
-      sorted.append((person, points, completions))
-    }
-    sorted.sort {
-      ($1.points, $1.completions, $0.0.name, $0.0.id) < (
-        $0.points, $0.completions, $1.0.name, $1.0.id
-      )
-    }
-    return sorted.map { person, points, completions in
-      Standing(
-        person: person.id, name: person.name, points: points, completions: completions,
-        rank: 1 + sorted.count { $0.points > points })
-    }
-  }
-
   /// Returns a page of history: each entry exactly once, however many arrive between pages (R26).
   ///
   /// The cursor contains the last entry's place and the number of entries at or before that place.
@@ -65,7 +39,7 @@ extension HouseholdBook {
     if let cursor {
       let (last, shown) = try HistoryPlace.parse(cursor)
       let newer = RowRange(HistoryPlace.order, from: last.values)
-      passed = try source.count(of: HouseholdProjection.ledger, in: newer)
+      passed = try context.source.count(of: HouseholdProjection.ledger, in: newer)
       arrived = max(0, passed - shown)
       place = last
     }
@@ -94,7 +68,7 @@ extension HouseholdBook {
     while true {
       let page = try rows(
         RowRange(
-          [column, "time", "event"], prefix: [.id(merges.one(person))], from: place,
+          [column, "time", "event"], prefix: [.id(context.merges.one(person))], from: place,
           isExclusive: true,
           isDescending: true, limit: pageRows))
       if let row = page.first(where: \.isValid) { return row }
@@ -103,24 +77,25 @@ extension HouseholdBook {
     }
   }
 
+  /// Returns the row of an event as of today; nil if there is none.
   func row(_ event: RecordID) throws -> LedgerRow? {
-    try source.rows(of: HouseholdProjection.ledger, where: [.id(event)]).first
-      .flatMap(LedgerRow.init).map(view.shown)
+    try context.source.rows(of: HouseholdProjection.ledger, where: [.id(event)]).first
+      .flatMap(LedgerRow.init).map(context.view.shown)
   }
 
   private func rows(_ range: RowRange) throws -> [LedgerRow] {
-    try source.rows(of: HouseholdProjection.ledger, in: range).compactMap(LedgerRow.init)
-      .map(view.shown)
+    try context.source.rows(of: HouseholdProjection.ledger, in: range).compactMap(LedgerRow.init)
+      .map(context.view.shown)
   }
 
   /// The entry of a row, with its late bookings.
   func entry(_ row: LedgerRow) throws -> LedgerEntry {
     let range = RowRange(["event"], prefix: [.id(row.event)])
-    let late = try source.rows(of: HouseholdProjection.late, in: range).compactMap { late in
+    let late = try context.source.rows(of: HouseholdProjection.late, in: range).compactMap { late in
       LateBooking(late, ownDay: row.day)
     }
     return LedgerEntry(
-      row, isAhead: view.isAhead(row),
+      row, isAhead: context.view.isAhead(row),
       late: late.sorted { ($0.period.rawValue, $0.day) < ($1.period.rawValue, $1.day) })
   }
 }

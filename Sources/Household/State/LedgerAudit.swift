@@ -9,31 +9,34 @@ package struct EntryFault: Equatable, Sendable {
   package let fault: CompletionFault?
 }
 
-extension HouseholdBook {
+/// The check of the ledger for completions that no unmodified program writes.
+package struct LedgerAudit {
+  let context: DayContext
+  let ledger: PointsLedger
+
   /// Returns the completions that no unmodified program writes, in order of day.
   ///
   /// The result has the first completion of each device and kind of fault, with the number of all
   /// such completions. A completion that a household with strict assignment refuses to pay is not
   /// included. Reads the whole ledger, for a user who looks for errors.
-  package func entryFaults() throws -> [(first: EntryFault, count: Int)] {
-    let closed = ClosedDays(source, settings: settings)
+  package func faults() throws -> [(first: EntryFault, count: Int)] {
     var found: [(first: EntryFault, count: Int)] = []
     var folds: [RecordID: ChoreFold?] = [:]
     var place: [Value] = []
     while true {
-      let page = try source.rows(
+      let page = try context.source.rows(
         of: HouseholdProjection.ledger,
         in: RowRange(
-          HistoryPlace.order, from: place, isExclusive: true, limit: HouseholdBook.faultPageRows))
+          HistoryPlace.order, from: place, isExclusive: true, limit: LedgerAudit.faultPageRows))
       for row in page.compactMap(LedgerRow.init) {
         place = HistoryPlace(row).values
-        let isAhead = view.isAhead(row)
+        let isAhead = context.view.isAhead(row)
         guard isAhead || row.kind == .invalid else { continue }
         var fault: CompletionFault?
         if !isAhead {
           if folds[row.chore] == nil {
-            folds[row.chore] = try ChoreFacts(row.chore, from: source, merges: merges).map {
-              ChoreFold(facts: $0, closed: closed, source: source)
+            folds[row.chore] = try context.facts(of: row.chore).map {
+              ChoreFold(facts: $0, closed: context.closed, source: context.source)
             }
           }
           guard let fold = folds[row.chore] ?? nil, let reason = try fold.fault(of: row),
@@ -46,11 +49,11 @@ extension HouseholdBook {
           $0.first.entry.device == device && $0.first.fault == fault
         }) {
           found[known].count += 1
-        } else if let entry = try entry(row.event) {
+        } else if let entry = try ledger.entry(row.event) {
           found.append((EntryFault(entry: entry, fault: fault), 1))
         }
       }
-      guard page.count == HouseholdBook.faultPageRows else { return found }
+      guard page.count == LedgerAudit.faultPageRows else { return found }
     }
   }
 

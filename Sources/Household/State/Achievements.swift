@@ -1,24 +1,30 @@
 import HearthCRDT
 import HearthSync
 
-extension HouseholdBook {
+/// The streaks and badges of people (R16, R17).
+package struct Achievements {
+  let context: DayContext
+
   /// Returns the person's streak: the consecutive credited days up to today or yesterday (R17).
   ///
   /// A day on which nothing was due neither extends nor breaks the streak. Today does not break it
   /// either until the day is over. Reads the person's days from today back to the break.
   package func streak(of person: PersonID) throws -> Int {
     let rules = try dueRules()
-    guard try view.changes().isEmpty else { return try streak(of: creditedDays(of: person), rules) }
+    guard try context.view.changes().isEmpty else {
+      return try streak(of: creditedDays(of: person), rules)
+    }
     let pageRows = 64
-    var place: [Value] = [.day(today)]
+    var place: [Value] = [.day(context.today)]
     var length = 0
-    var expected = today
+    var expected = context.today
     var isLater = false
     while true {
-      let page = try source.rows(
+      let page = try context.source.rows(
         of: HouseholdProjection.points,
         in: RowRange(
-          ["person", "day"], prefix: [.id(merges.one(person))], from: place, isExclusive: isLater,
+          ["person", "day"], prefix: [.id(context.merges.one(person))], from: place,
+          isExclusive: isLater,
           isDescending: true, limit: pageRows))
       for row in page {
         guard let day = row[1].date else { continue }
@@ -34,11 +40,11 @@ extension HouseholdBook {
     }
   }
 
-  /// The same, from all days on which the person was credited, in order.
+  /// The streak, from all days on which the person was credited, in order.
   private func streak(of days: [(CivilDate, Int)], _ rules: [DueRule]) throws -> Int {
     var length = 0
-    var expected = today
-    for (day, _) in days.reversed() where day <= today {
+    var expected = context.today
+    for (day, _) in days.reversed() where day <= context.today {
       if isBroken(after: day, before: expected, rules) { return length }
       length += 1
       guard let before = day.adding(days: -1) else { return length }
@@ -95,22 +101,24 @@ extension HouseholdBook {
 
   /// Returns how often a person was credited, for each day with a credit, in order of day.
   private func creditedDays(of person: PersonID) throws -> [(CivilDate, Int)] {
-    let one = merges.one(person)
+    let one = context.merges.one(person)
     var days: [CivilDate: Int] = [:]
-    for row in try source.rows(of: HouseholdProjection.points, where: [.id(one)]) {
-      guard let day = row[1].date, let credited = row[4].int, day <= lastCountedDay else {
+    for row in try context.source.rows(of: HouseholdProjection.points, where: [.id(one)]) {
+      guard let day = row[1].date, let credited = row[4].int, day <= context.lastCountedDay else {
         continue
       }
       days[day] = Int(credited)
     }
-    for (day, more) in try view.corrections(of: one) { days[day, default: 0] += more.credits }
+    for (day, more) in try context.view.corrections(of: one) {
+      days[day, default: 0] += more.credits
+    }
     return days.filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   /// The due rules of the chores that are not archived.
   private func dueRules() throws -> [DueRule] {
-    try source.ids(of: HouseholdSchema.chore)
-      .compactMap { try ChoreFacts($0, from: source, merges: merges) }.filter { !$0.isArchived }
+    try context.source.ids(of: HouseholdSchema.chore)
+      .compactMap { try context.facts(of: $0) }.filter { !$0.isArchived }
       .compactMap(DueRule.init)
   }
 
@@ -120,8 +128,8 @@ extension HouseholdBook {
   ) -> Bool {
     rules.contains { rule in
       guard var due = rule.latest(onOrBefore: last) else { return false }
-      if due == today {
-        guard let eve = today.adding(days: -1), let before = rule.latest(onOrBefore: eve)
+      if due == context.today {
+        guard let eve = context.today.adding(days: -1), let before = rule.latest(onOrBefore: eve)
         else { return false }
         due = before
       }

@@ -2,7 +2,7 @@ import HearthCRDT
 import Household
 
 /// The effect of a writing command on one chore, in words or for programs.
-struct ChoreDeed: Encodable, Sendable {
+struct ChoreActivity: Encodable, Sendable {
   /// `added`, `changed`, `assigned`, `archived`, `restored`, `done`, `undone`, `skipped`, `moved`.
   let did: String
   /// The chore's id.
