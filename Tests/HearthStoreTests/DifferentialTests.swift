@@ -18,9 +18,9 @@ struct DifferentialTests {
       "\(report.applied) \(report.authors) \(report.forks)", "\(report.refused)",
       "\(report.waiting.sorted { $0.key.rawValue < $1.key.rawValue })",
       "\(try engine.zone(zone).heads)", "\(try engine.digest(of: zone))",
-      "\(engine.store.heads(of: zone).sorted { $0.author < $1.author })",
-      "\(engine.store.pending(in: zone).map { "\($0.digest) \($0.reason)" })",
-      "\(engine.store.segments(of: zone).map { "\($0)" }.sorted())",
+      "\(engine.store.zones.heads(of: zone).sorted { $0.author < $1.author })",
+      "\(engine.store.pending.segments(in: zone).map { "\($0.digest) \($0.reason)" })",
+      "\(engine.store.log.segments(of: zone).map { "\($0)" }.sorted())",
     ]
   }
 
@@ -101,7 +101,7 @@ struct DifferentialTests {
     }
     #expect(try one.digest(of: family.zone) == family.members[0].digest(of: family.zone))
     #expect(try family.digests().count == 1)
-    #expect(try disk.notices() == one.store.notices)
+    #expect(try disk.notices.all() == one.store.notices.all())
   }
 
   @Test("The same own writes, seals and new lives give the same state in both", arguments: [5, 6])
@@ -120,11 +120,11 @@ struct DifferentialTests {
     // The second store begins as a copy of the first.
     let control = try one.controlZone(of: made.group).id
     try disk.transaction {
-      for zone in one.store.zones() { try disk.save(zone) }
-      for (place, bytes) in try one.store.changes(
+      for zone in one.store.zones.all() { try disk.zones.save(zone) }
+      for (place, bytes) in try one.store.log.changes(
         of: one.author, in: control, after: 0, limit: 99
       ).enumerated() {
-        try disk.append(
+        try disk.log.append(
           bytes, dot: Dot(author: one.author, sequence: UInt64(place + 1)), to: control)
       }
     }

@@ -23,9 +23,9 @@ struct GoldenDatabaseTests {
   private static func fill(_ store: ReplicaStore) throws {
     var random = SplitMix64(seed: 2026)
     try store.transaction {
-      try store.save(storedZone())
-      try store.save(storedZone(Identifier(high: 1, low: 1), name: "Second"))
-      try store.learn((0..<3).map(runAuthor))
+      try store.zones.save(storedZone())
+      try store.zones.save(storedZone(Identifier(high: 1, low: 1), name: "Second"))
+      try store.zones.learn((0..<3).map(runAuthor))
       for number in 0..<12 {
         for type in [Thing.type, .record(40)] {
           var state = RecordState()
@@ -33,8 +33,8 @@ struct GoldenDatabaseTests {
             state.apply(step.body, version: step.version, past: step.past)
           }
           let key = RecordKey(type: type, id: recordID(number))
-          try store.save([RecordChange(key: key, state: state, isNew: true)], in: zoneID)
-          try store.updateProjections(for: [key], in: zoneID)
+          try store.records.save([RecordChange(key: key, state: state, isNew: true)], in: zoneID)
+          try store.projections.update(for: [key], in: zoneID)
         }
         let version = Version(
           dot: Dot(author: runAuthor(number % 3), sequence: UInt64(number + 1)),
@@ -42,17 +42,18 @@ struct GoldenDatabaseTests {
         let event = EventState(
           version: version, cause: Frontier([(runAuthor(2), UInt64(8))]),
           fields: (1...5).map { EventField(FieldID(.register, $0), random.anyValue()) })
-        try store.insert([(RecordKey(type: Thing.mark, id: recordID(number)), event)], in: zoneID)
+        try store.records.insert(
+          [(RecordKey(type: Thing.mark, id: recordID(number)), event)], in: zoneID)
         let author = runAuthor(number % 3)
-        try store.append(
+        try store.log.append(
           [UInt8(number)], dot: Dot(author: author, sequence: UInt64(number + 1)), to: zoneID)
-        try store.save(
+        try store.log.save(
           StoredSegment(
             author: author, first: UInt64(number + 1), last: UInt64(number + 1),
             digest: recordID(number), byteCount: 2), bytes: [UInt8(number), 1], in: zoneID)
       }
       for number in 0..<3 {
-        try store.save(
+        try store.zones.save(
           [
             LogHead(
               author: runAuthor(number), sequence: 9, hash: [UInt8](repeating: 3, count: 32),
@@ -60,11 +61,11 @@ struct GoldenDatabaseTests {
               controlSeen: Frontier(), forkedAt: number == 2 ? 10 : nil)
           ], of: zoneID)
       }
-      try store.save(
+      try store.pending.save(
         PendingSegment(digest: recordID(99), reason: .format, bytes: [9]), in: zoneID)
-      try store.saveBaseSnapshot([8, 8], of: zoneID)
-      try store.setFact("profile", [1, 2])
-      try store.add(
+      try store.snapshots.saveBase([8, 8], of: zoneID)
+      try store.facts.set("profile", to: [1, 2])
+      try store.notices.add(
         Notice(kind: .fork, zone: zoneID, device: recordID(1), text: "t", milliseconds: 5))
     }
   }
@@ -72,23 +73,27 @@ struct GoldenDatabaseTests {
   /// A digest of everything that the port gives out.
   private static func digest(_ store: ReplicaStore) throws -> String {
     var lines: [String] = []
-    for zone in try store.zones() {
+    for zone in try store.zones.all() {
       // The digest is from before the kinds of zones moved to a module of their own.
       lines.append("\(zone)".replacing("HearthMembership.", with: "HearthSync."))
-      lines += try store.heads(of: zone.id).sorted { $0.author < $1.author }.map { "\($0)" }
-      for segment in try store.segments(of: zone.id) {
-        lines.append("\(segment) \(try store.bytes(of: segment.digest, in: zone.id) ?? [])")
+      lines += try store.zones.heads(of: zone.id).sorted { $0.author < $1.author }.map { "\($0)" }
+      for segment in try store.log.segments(of: zone.id) {
+        lines.append("\(segment) \(try store.log.bytes(of: segment.digest, in: zone.id) ?? [])")
       }
       for number in 0..<3 {
         lines.append(
-          "\(try store.changes(of: runAuthor(number), in: zone.id, after: 0, limit: 99))")
+          "\(try store.log.changes(of: runAuthor(number), in: zone.id, after: 0, limit: 99))")
       }
-      lines += try store.pending(in: zone.id).map { "\($0.digest) \($0.reason) \($0.bytes)" }
-      lines.append("\(try store.baseSnapshot(of: zone.id) ?? [])")
-      try store.forEachRecord(in: zone.id) { key, record in lines.append("\(key) \(record)") }
-      lines += try store.projectedRows(of: "count", "total", where: [], in: zone.id).map { "\($0)" }
+      lines += try store.pending.segments(in: zone.id).map {
+        "\($0.digest) \($0.reason) \($0.bytes)"
+      }
+      lines.append("\(try store.snapshots.base(of: zone.id) ?? [])")
+      try store.records.forEach(in: zone.id) { key, record in lines.append("\(key) \(record)") }
+      lines += try store.projections.rows(of: "count", "total", where: [], in: zone.id).map {
+        "\($0)"
+      }
     }
-    lines.append("\(try store.fact("profile") ?? []) \(try store.notices())")
+    lines.append("\(try store.facts.value(of: "profile") ?? []) \(try store.notices.all())")
     let bytes = Blake2b.hash(Array(lines.joined(separator: "\n").utf8), count: 32)
     return ColumnCodec.hex(bytes)
   }

@@ -28,16 +28,16 @@ struct LogTests {
       wrappedSecret: [], wrappedEpochs: [])
     try scratch.session { store throws in
       try store.transaction {
-        try store.save(zone)
-        try store.save(other)
+        try store.zones.save(zone)
+        try store.zones.save(other)
       }
-      #expect(try store.zones() == [other, zone])
+      #expect(try store.zones.all() == [other, zone])
     }
     zone = StoredZone(
       id: zone.id, group: zone.group, kind: zone.kind, database: zone.database, name: "Casa",
       wrappedSecret: zone.wrappedSecret, wrappedEpochs: zone.wrappedEpochs + [[9]])
-    try scratch.session { store throws in try store.transaction { try store.save(zone) } }
-    try scratch.session { store throws in #expect(try store.zones() == [other, zone]) }
+    try scratch.session { store throws in try store.transaction { try store.zones.save(zone) } }
+    try scratch.session { store throws in #expect(try store.zones.all() == [other, zone]) }
   }
 
   @Test("A part of a transaction that fails is undone alone, with the authors that it numbered")
@@ -45,21 +45,21 @@ struct LogTests {
     let scratch = try Scratch()
     try scratch.session { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.save([head(ben, 1)], of: zoneID)
+        try store.zones.save(storedZone())
+        try store.zones.save([head(ben, 1)], of: zoneID)
         #expect(throws: StoreError.self) {
           try store.transaction {
-            try store.removeHeads(of: zoneID)
-            try store.save([head(anna, 1)], of: zoneID)
+            try store.zones.removeHeads(of: zoneID)
+            try store.zones.save([head(anna, 1)], of: zoneID)
             throw StoreError(.failed, "this part does not work")
           }
         }
-        #expect(try store.heads(of: zoneID) == [head(ben, 1)])
-        try store.save([head(anna, 2)], of: zoneID)
+        #expect(try store.zones.heads(of: zoneID) == [head(ben, 1)])
+        try store.zones.save([head(anna, 2)], of: zoneID)
       }
     }
     try scratch.session { store throws in
-      let heads = try store.heads(of: zoneID).sorted { $0.author < $1.author }
+      let heads = try store.zones.heads(of: zoneID).sorted { $0.author < $1.author }
       #expect(heads == [head(anna, 2), head(ben, 1)])
     }
   }
@@ -68,7 +68,7 @@ struct LogTests {
   func endedTransaction() throws {
     let scratch = try Scratch()
     try scratch.session { store throws in
-      try store.transaction { try store.save(storedZone()) }
+      try store.transaction { try store.zones.save(storedZone()) }
       var refused: [Bool] = []
       func tries(_ body: () throws -> Void) {
         do {
@@ -78,24 +78,24 @@ struct LogTests {
       }
       tries {
         try store.transaction {
-          try store.save([head(ben, 1)], of: zoneID)
+          try store.zones.save([head(ben, 1)], of: zoneID)
           tries {
             try store.transaction {
-              try store.save([head(anna, 1)], of: zoneID)
+              try store.zones.save([head(anna, 1)], of: zoneID)
               try store.connection.execute("ROLLBACK")
               throw StoreError(.io, "the disk fails, and SQLite undoes everything")
             }
           }
-          tries { try store.save([head(anna, 2)], of: zoneID) }
-          tries { try store.transaction { try store.save([head(anna, 3)], of: zoneID) } }
+          tries { try store.zones.save([head(anna, 2)], of: zoneID) }
+          tries { try store.transaction { try store.zones.save([head(anna, 3)], of: zoneID) } }
         }
       }
       #expect(refused == [true, true, true, true])
-      #expect(try store.heads(of: zoneID) == [])
-      try store.transaction { try store.save([head(runAuthor(3), 4)], of: zoneID) }
+      #expect(try store.zones.heads(of: zoneID) == [])
+      try store.transaction { try store.zones.save([head(runAuthor(3), 4)], of: zoneID) }
     }
     try scratch.session { store throws in
-      #expect(try store.heads(of: zoneID) == [head(runAuthor(3), 4)])
+      #expect(try store.zones.heads(of: zoneID) == [head(runAuthor(3), 4)])
     }
   }
 
@@ -108,16 +108,16 @@ struct LogTests {
     ]
     try scratch.session { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.save([head(anna, 1, forkedAt: 1)], of: zoneID)
-        try store.save(heads, of: zoneID)
+        try store.zones.save(storedZone())
+        try store.zones.save([head(anna, 1, forkedAt: 1)], of: zoneID)
+        try store.zones.save(heads, of: zoneID)
       }
     }
     try scratch.session { store throws in
-      #expect(try store.heads(of: zoneID).sorted { $0.author < $1.author } == heads)
-      try store.transaction { try store.removeHeads(of: zoneID) }
+      #expect(try store.zones.heads(of: zoneID).sorted { $0.author < $1.author } == heads)
+      try store.transaction { try store.zones.removeHeads(of: zoneID) }
     }
-    try scratch.session { store throws in #expect(try store.heads(of: zoneID).isEmpty) }
+    try scratch.session { store throws in #expect(try store.zones.heads(of: zoneID).isEmpty) }
   }
 
   @Test("Own changes are kept in order, by author and zone, and removed up to a number")
@@ -126,30 +126,30 @@ struct LogTests {
     let second = Identifier(high: 5, low: 5)
     try scratch.session { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.save(storedZone(second, name: "Second"))
+        try store.zones.save(storedZone())
+        try store.zones.save(storedZone(second, name: "Second"))
         for number in [3, 1, 2, 300] as [UInt64] {
-          try store.append(
+          try store.log.append(
             [UInt8(truncatingIfNeeded: number)], dot: Dot(author: anna, sequence: number),
             to: zoneID)
         }
-        try store.append([99], dot: Dot(author: ben, sequence: 1), to: zoneID)
-        try store.append([98], dot: Dot(author: anna, sequence: 1), to: second)
+        try store.log.append([99], dot: Dot(author: ben, sequence: 1), to: zoneID)
+        try store.log.append([98], dot: Dot(author: anna, sequence: 1), to: second)
       }
       #expect(throws: StoreError.self, "one number is used once") {
         try store.transaction {
-          try store.append([0], dot: Dot(author: anna, sequence: 2), to: zoneID)
+          try store.log.append([0], dot: Dot(author: anna, sequence: 2), to: zoneID)
         }
       }
     }
     try scratch.session { store throws in
-      #expect(try store.changes(of: anna, in: zoneID, after: 0, limit: 2) == [[1], [2]])
-      #expect(try store.changes(of: anna, in: zoneID, after: 2, limit: 9) == [[3], [44]])
-      #expect(try store.changes(of: runAuthor(7), in: zoneID, after: 0, limit: 9).isEmpty)
-      try store.transaction { try store.removeChanges(of: anna, in: zoneID, through: 3) }
-      #expect(try store.changes(of: anna, in: zoneID, after: 0, limit: 9) == [[44]])
-      #expect(try store.changes(of: ben, in: zoneID, after: 0, limit: 9) == [[99]])
-      #expect(try store.changes(of: anna, in: second, after: 0, limit: 9) == [[98]])
+      #expect(try store.log.changes(of: anna, in: zoneID, after: 0, limit: 2) == [[1], [2]])
+      #expect(try store.log.changes(of: anna, in: zoneID, after: 2, limit: 9) == [[3], [44]])
+      #expect(try store.log.changes(of: runAuthor(7), in: zoneID, after: 0, limit: 9).isEmpty)
+      try store.transaction { try store.log.removeChanges(of: anna, in: zoneID, through: 3) }
+      #expect(try store.log.changes(of: anna, in: zoneID, after: 0, limit: 9) == [[44]])
+      #expect(try store.log.changes(of: ben, in: zoneID, after: 0, limit: 9) == [[99]])
+      #expect(try store.log.changes(of: anna, in: second, after: 0, limit: 9) == [[98]])
     }
   }
 
@@ -163,19 +163,19 @@ struct LogTests {
       byteCount: 0)
     try scratch.session { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.save(one, bytes: [1, 2, 3], in: zoneID)
-        try store.save(one, bytes: [6, 6, 6], in: zoneID)
-        try store.save(two, bytes: [], in: zoneID)
+        try store.zones.save(storedZone())
+        try store.log.save(one, bytes: [1, 2, 3], in: zoneID)
+        try store.log.save(one, bytes: [6, 6, 6], in: zoneID)
+        try store.log.save(two, bytes: [], in: zoneID)
       }
     }
     try scratch.session { store throws in
-      #expect(try store.segments(of: zoneID) == [one, two])
-      #expect(try store.bytes(of: one.digest, in: zoneID) == [1, 2, 3])
-      #expect(try store.bytes(of: two.digest, in: zoneID) == [])
-      try store.transaction { try store.removeSegment(one.digest, in: zoneID) }
-      #expect(try store.bytes(of: one.digest, in: zoneID) == nil)
-      #expect(try store.segments(of: zoneID) == [two])
+      #expect(try store.log.segments(of: zoneID) == [one, two])
+      #expect(try store.log.bytes(of: one.digest, in: zoneID) == [1, 2, 3])
+      #expect(try store.log.bytes(of: two.digest, in: zoneID) == [])
+      try store.transaction { try store.log.removeSegment(one.digest, in: zoneID) }
+      #expect(try store.log.bytes(of: one.digest, in: zoneID) == nil)
+      #expect(try store.log.segments(of: zoneID) == [two])
     }
   }
 
@@ -194,29 +194,29 @@ struct LogTests {
     }
     try scratch.session { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        for segment in pending { try store.save(segment, in: zoneID) }
-        try store.save(
+        try store.zones.save(storedZone())
+        for segment in pending { try store.pending.save(segment, in: zoneID) }
+        try store.pending.save(
           PendingSegment(digest: pending[0].digest, reason: .cause, bytes: [0]), in: zoneID)
-        try store.saveBaseSnapshot([1], of: zoneID)
-        try store.saveBaseSnapshot([2], of: zoneID)
-        try store.setFact("a", [1])
-        try store.setFact("a", [])
-        try store.setFact("b", [3])
-        try store.setFact("b", nil)
-        for notice in notices { try store.add(notice) }
+        try store.snapshots.saveBase([1], of: zoneID)
+        try store.snapshots.saveBase([2], of: zoneID)
+        try store.facts.set("a", to: [1])
+        try store.facts.set("a", to: [])
+        try store.facts.set("b", to: [3])
+        try store.facts.set("b", to: nil)
+        for notice in notices { try store.notices.add(notice) }
       }
     }
     try scratch.session { store throws in
-      let found = try store.pending(in: zoneID)
+      let found = try store.pending.segments(in: zoneID)
       #expect(found.map(\.reason) == [.cause, .cause, .author, .epoch, .quarantine, .format])
       #expect(found.map(\.bytes) == pending.map(\.bytes))
-      try store.transaction { try store.removePending(pending[3].digest, in: zoneID) }
-      #expect(try store.pending(in: zoneID).count == 5)
-      #expect(try store.baseSnapshot(of: zoneID) == [2])
-      #expect(try store.fact("a") == [])
-      #expect(try store.fact("b") == nil)
-      #expect(try store.notices() == notices)
+      try store.transaction { try store.pending.remove(pending[3].digest, in: zoneID) }
+      #expect(try store.pending.segments(in: zoneID).count == 5)
+      #expect(try store.snapshots.base(of: zoneID) == [2])
+      #expect(try store.facts.value(of: "a") == [])
+      #expect(try store.facts.value(of: "b") == nil)
+      #expect(try store.notices.all() == notices)
     }
   }
 
@@ -224,9 +224,9 @@ struct LogTests {
   func unknownZone() throws {
     let scratch = try Scratch()
     try scratch.session { store throws in
-      #expect(throws: StoreError(.notFound, "")) { try store.heads(of: zoneID) }
-      #expect(throws: StoreError(.notFound, "")) { try store.segments(of: zoneID) }
-      #expect(throws: StoreError(.notFound, "")) { try store.pending(in: zoneID) }
+      #expect(throws: StoreError(.notFound, "")) { try store.zones.heads(of: zoneID) }
+      #expect(throws: StoreError(.notFound, "")) { try store.log.segments(of: zoneID) }
+      #expect(throws: StoreError(.notFound, "")) { try store.pending.segments(in: zoneID) }
     }
   }
 }
@@ -248,41 +248,41 @@ struct TransactionTests {
     let segment = StoredSegment(
       author: anna, first: 1, last: 1, digest: recordID(4), byteCount: 1)
     return [
-      ("zone", { try store.save(storedZone(recordID(3), name: "New")) }),
-      ("learn", { try store.learn([runAuthor(5)]) }),
-      ("heads", { try store.save([LogHead(author: anna)], of: zoneID) }),
-      ("append", { try store.append([1], dot: version.dot, to: zoneID) }),
-      ("segment", { try store.save(segment, bytes: [1], in: zoneID) }),
+      ("zone", { try store.zones.save(storedZone(recordID(3), name: "New")) }),
+      ("learn", { try store.zones.learn([runAuthor(5)]) }),
+      ("heads", { try store.zones.save([LogHead(author: anna)], of: zoneID) }),
+      ("append", { try store.log.append([1], dot: version.dot, to: zoneID) }),
+      ("segment", { try store.log.save(segment, bytes: [1], in: zoneID) }),
       (
         "pending",
         {
-          try store.save(
+          try store.pending.save(
             PendingSegment(digest: recordID(5), reason: .gap, bytes: [1]), in: zoneID)
         }
       ),
       (
         "records",
-        { try store.save([RecordChange(key: key, state: made, isNew: true)], in: zoneID) }
+        { try store.records.save([RecordChange(key: key, state: made, isNew: true)], in: zoneID) }
       ),
       (
         "events",
         {
-          try store.insert(
+          try store.records.insert(
             [(mark, EventState(version: version, cause: Frontier(), fields: []))], in: zoneID)
         }
       ),
-      ("projections", { try store.updateProjections(for: [key], in: zoneID) }),
-      ("snapshot", { try store.saveBaseSnapshot([1], of: zoneID) }),
-      ("fact", { try store.setFact("f", [1]) }),
+      ("projections", { try store.projections.update(for: [key], in: zoneID) }),
+      ("snapshot", { try store.snapshots.saveBase([1], of: zoneID) }),
+      ("fact", { try store.facts.set("f", to: [1]) }),
       (
         "notice",
         {
-          try store.add(
+          try store.notices.add(
             Notice(kind: .clock, zone: nil, device: nil, text: "t", milliseconds: 1))
         }
       ),
-      ("remove records", { try store.removeRecords(of: zoneID) }),
-      ("remove heads", { try store.removeHeads(of: zoneID) }),
+      ("remove records", { try store.records.removeAll(of: zoneID) }),
+      ("remove heads", { try store.zones.removeHeads(of: zoneID) }),
     ]
   }
 
@@ -312,7 +312,7 @@ struct TransactionTests {
     let scratch = try Scratch()
     let schema = [Thing.schema, Thing.markSchema]
     try scratch.session(schema, [CountProjection()]) { store throws in
-      try store.transaction { try store.save(storedZone()) }
+      try store.transaction { try store.zones.save(storedZone()) }
     }
     let before = try scratch.session(schema, [CountProjection()], Self.dump)
     let count = try scratch.session(schema, [CountProjection()]) { Self.steps($0).count }
@@ -326,7 +326,7 @@ struct TransactionTests {
           }
         }
         #expect(try Self.dump(store) == before, "after \(steps[last].0)")
-        #expect(store.zoneNumbers.count == 1, "after \(steps[last].0)")
+        #expect(store.zones.ids.count == 1, "after \(steps[last].0)")
         #expect(store.authors.table.authors.isEmpty, "after \(steps[last].0)")
       }
       #expect(try scratch.session(schema, [CountProjection()], Self.dump) == before)
@@ -345,16 +345,16 @@ struct TransactionTests {
     let store = try scratch.open()
     do {
       try store.transaction {
-        try store.transaction { try store.save(storedZone()) }
-        #expect(try store.zones().count == 1)
+        try store.transaction { try store.zones.save(storedZone()) }
+        #expect(try store.zones.all().count == 1)
         throw Stop()
       }
       Issue.record("nothing was thrown")
     } catch is Stop {}
-    #expect(try store.zones().isEmpty)
+    #expect(try store.zones.all().isEmpty)
     // The connection is usable after it.
-    try store.transaction { try store.save(storedZone()) }
+    try store.transaction { try store.zones.save(storedZone()) }
     try store.close()
-    try scratch.session { store throws in #expect(try store.zones() == [storedZone()]) }
+    try scratch.session { store throws in #expect(try store.zones.all() == [storedZone()]) }
   }
 }

@@ -35,7 +35,7 @@ struct OpeningTests {
   func damage() throws {
     let scratch = try Scratch()
     try scratch.session { store throws in
-      try store.transaction { try store.save(storedZone()) }
+      try store.transaction { try store.zones.save(storedZone()) }
     }
     let good = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
     var damaged: [(String, Data)] = [
@@ -139,16 +139,16 @@ struct OpeningTests {
     let key = RecordKey(type: Thing.type, id: recordID(1))
     try scratch.session { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.learn([runAuthor(1)])
+        try store.zones.save(storedZone())
+        try store.zones.learn([runAuthor(1)])
         var state = RecordState()
         state.apply(
           .assign(Thing.fields[2].id, .text("x")),
           version: Version(
             dot: Dot(author: runAuthor(1), sequence: 1), time: HybridTime(rawValue: 1)),
           past: Frontier())
-        try store.save([RecordChange(key: key, state: state, isNew: true)], in: zoneID)
-        try store.save([LogHead(author: runAuthor(1))], of: zoneID)
+        try store.records.save([RecordChange(key: key, state: state, isNew: true)], in: zoneID)
+        try store.zones.save([LogHead(author: runAuthor(1))], of: zoneID)
       }
     }
     let damages = [
@@ -168,9 +168,9 @@ struct OpeningTests {
       try queue.close()
       let error = #expect(throws: StoreError.self, "\(damage)") {
         try copy.session { store throws in
-          _ = try store.zones()
-          _ = try store.heads(of: zoneID)
-          _ = try store.record(key, in: zoneID)
+          _ = try store.zones.all()
+          _ = try store.zones.heads(of: zoneID)
+          _ = try store.records.record(key, in: zoneID)
         }
       }
       #expect(error?.code == .corrupt || error?.code == .newerFormat, "\(damage)")

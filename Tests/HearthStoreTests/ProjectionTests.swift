@@ -48,14 +48,14 @@ struct ProjectionTests {
       let isNew = existing.updateValue(state, forKey: key) == nil
       let made = state
       try store.transaction {
-        try store.save([RecordChange(key: key, state: made, isNew: isNew)], in: zoneID)
-        try store.updateProjections(for: [key], in: zoneID)
+        try store.records.save([RecordChange(key: key, state: made, isNew: isNew)], in: zoneID)
+        try store.projections.update(for: [key], in: zoneID)
       }
     }
   }
 
   private func rows(_ store: ReplicaStore) throws -> [[Value]] {
-    try store.projectedRows(of: "count", "total", where: [], in: zoneID)
+    try store.projections.rows(of: "count", "total", where: [], in: zoneID)
   }
 
   @Test("What was kept up step by step equals what is built anew")
@@ -64,8 +64,8 @@ struct ProjectionTests {
     var existing: [RecordKey: RecordState] = [:]
     try scratch.session([Thing.schema], [CountProjection()]) { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.learn((0..<3).map(runAuthor))
+        try store.zones.save(storedZone())
+        try store.zones.learn((0..<3).map(runAuthor))
       }
       for seed in 1...5 as ClosedRange<UInt64> {
         try write(store, seed: seed, existing: &existing)
@@ -86,8 +86,8 @@ struct ProjectionTests {
     var existing: [RecordKey: RecordState] = [:]
     try scratch.session([Thing.schema], [CountProjection()]) { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.learn((0..<3).map(runAuthor))
+        try store.zones.save(storedZone())
+        try store.zones.learn((0..<3).map(runAuthor))
       }
       try write(store, seed: 9, existing: &existing)
       try store.transaction {
@@ -107,8 +107,8 @@ struct ProjectionTests {
     var existing: [RecordKey: RecordState] = [:]
     try scratch.session([Thing.schema], [CountProjection()]) { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.learn((0..<3).map(runAuthor))
+        try store.zones.save(storedZone())
+        try store.zones.learn((0..<3).map(runAuthor))
       }
       try write(store, seed: 3, existing: &existing)
     }
@@ -127,8 +127,8 @@ struct ProjectionTests {
     var existing: [RecordKey: RecordState] = [:]
     try scratch.session([Thing.schema], [CountProjection()]) { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.learn((0..<3).map(runAuthor))
+        try store.zones.save(storedZone())
+        try store.zones.learn((0..<3).map(runAuthor))
       }
       try write(store, seed: 3, existing: &existing)
       try store.transaction { try store.connection.execute("DELETE FROM count_item") }
@@ -148,15 +148,16 @@ struct ProjectionTests {
     let scratch = try Scratch()
     try scratch.session([Thing.schema], [CountProjection()]) { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        let view = try ProjectionView(CountProjection(), store: store, zone: zoneID)
+        try store.zones.save(storedZone())
+        let view = try ProjectionView(
+          CountProjection(), cache: store.projections.cache, zone: zoneID)
         try view.add([2], toRow: [.text("a")], in: "total")
         try view.add([3], toRow: [.text("a")], in: "total")
         try view.add([1], toRow: [.text("b")], in: "total")
         try view.add([-1], toRow: [.text("b")], in: "total")
       }
       #expect(try rows(store) == [[.text("a"), .int(5)]])
-      try store.transaction { try store.removeRecords(of: zoneID) }
+      try store.transaction { try store.projections.removeRows(of: zoneID) }
       #expect(try rows(store).isEmpty)
     }
   }

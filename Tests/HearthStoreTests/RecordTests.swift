@@ -16,8 +16,8 @@ struct RecordTests {
     let scratch = try Scratch()
     try scratch.session(isKnown ? [Thing.schema] : []) { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.learn((0..<3).map(runAuthor))
+        try store.zones.save(storedZone())
+        try store.zones.learn((0..<3).map(runAuthor))
       }
       for seed in 0..<120 {
         var random = SplitMix64(seed: UInt64(seed))
@@ -28,15 +28,15 @@ struct RecordTests {
           model.apply(step.body, version: step.version, past: step.past)
           // As the engine does it: read without the shown values, change, write back.
           try store.transaction {
-            var state = try store.records([key], in: zoneID)[key] ?? RecordState()
+            var state = try store.records.states(of: [key], in: zoneID)[key] ?? RecordState()
             if state.needsShownValue(for: step.body, past: step.past) {
-              try store.supplyShownValues(to: &state, of: key, in: zoneID)
+              try store.records.supplyShownValues(to: &state, of: key, in: zoneID)
             }
             state.apply(step.body, version: step.version, past: step.past)
-            try store.save([RecordChange(key: key, state: state, isNew: isNew)], in: zoneID)
+            try store.records.save([RecordChange(key: key, state: state, isNew: isNew)], in: zoneID)
             isNew = false
           }
-          guard try store.record(key, in: zoneID) == .record(model) else {
+          guard try store.records.record(key, in: zoneID) == .record(model) else {
             Issue.record("seed \(seed) after \(step.body): differs")
             return
           }
@@ -62,9 +62,9 @@ struct RecordTests {
       state.apply(.count(FieldID(.counter, 13), 42), version: version, past: Frontier())
       let made = state
       try store.transaction {
-        try store.save(storedZone())
-        try store.learn([runAuthor(0)])
-        try store.save([RecordChange(key: key, state: made, isNew: true)], in: zoneID)
+        try store.zones.save(storedZone())
+        try store.zones.learn([runAuthor(0)])
+        try store.records.save([RecordChange(key: key, state: made, isNew: true)], in: zoneID)
       }
       let row = try store.read {
         let statement = try store.connection.statement(
@@ -86,11 +86,11 @@ struct RecordTests {
         past: Frontier([(runAuthor(0), UInt64(1))]))
       let deleted = gone
       try store.transaction {
-        try store.save([RecordChange(key: key, state: deleted, isNew: false)], in: zoneID)
+        try store.records.save([RecordChange(key: key, state: deleted, isNew: false)], in: zoneID)
       }
-      #expect(try store.record(key, in: zoneID) == .record(deleted))
+      #expect(try store.records.record(key, in: zoneID) == .record(deleted))
       try store.read {
-        let source = try store.source(of: zoneID)
+        let source = try store.projections.source(of: zoneID)
         #expect(try source.ids(of: Thing.type, where: Thing.fields[2].id, is: .text("a'b")).isEmpty)
       }
     }
@@ -115,14 +115,14 @@ struct RecordTests {
     let events = expected
     try scratch.session(isKnown ? [Thing.markSchema] : []) { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.learn((0..<3).map(runAuthor))
-        try store.insert(
+        try store.zones.save(storedZone())
+        try store.zones.learn((0..<3).map(runAuthor))
+        try store.records.insert(
           events.map { (RecordKey(type: Thing.mark, id: $0.0), $0.1) }, in: zoneID)
       }
     }
     let found = try scratch.session(isKnown ? [Thing.markSchema] : []) {
-      try $0.events(of: Thing.mark, in: zoneID)
+      try $0.records.events(of: Thing.mark, in: zoneID)
     }
     #expect(found.map(\.0) == events.map(\.0))
     #expect(found.map(\.1) == events.map(\.1))
@@ -143,21 +143,21 @@ struct RecordTests {
     }
     try scratch.session([Thing.schema, RecordSchema(.record(3), "third", [])]) { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.save(storedZone(other, name: "Other"))
-        try store.learn([runAuthor(0)])
+        try store.zones.save(storedZone())
+        try store.zones.save(storedZone(other, name: "Other"))
+        try store.zones.learn([runAuthor(0)])
         let changes = keys.map { RecordChange(key: $0, state: made, isNew: true) }
-        try store.save(changes, in: zoneID)
-        try store.save(changes, in: other)
+        try store.records.save(changes, in: zoneID)
+        try store.records.save(changes, in: other)
       }
       var seen: [RecordKey] = []
-      try store.forEachRecord(in: zoneID) { key, _ in seen.append(key) }
+      try store.records.forEach(in: zoneID) { key, _ in seen.append(key) }
       #expect(seen == keys.sorted())
-      try store.transaction { try store.removeRecords(of: zoneID) }
+      try store.transaction { try store.records.removeAll(of: zoneID) }
       seen = []
-      try store.forEachRecord(in: zoneID) { key, _ in seen.append(key) }
+      try store.records.forEach(in: zoneID) { key, _ in seen.append(key) }
       #expect(seen.isEmpty)
-      try store.forEachRecord(in: other) { key, _ in seen.append(key) }
+      try store.records.forEach(in: other) { key, _ in seen.append(key) }
       #expect(seen.count == keys.count)
     }
   }

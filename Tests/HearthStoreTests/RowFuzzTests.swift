@@ -23,8 +23,8 @@ struct RowFuzzTests {
     let opaque = TypeID.record(40)
     var random = SplitMix64(seed: 21)
     try store.transaction {
-      try store.save(storedZone())
-      try store.learn((0..<3).map(runAuthor))
+      try store.zones.save(storedZone())
+      try store.zones.learn((0..<3).map(runAuthor))
       for number in 0..<8 {
         for type in [Thing.type, opaque] {
           var state = RecordState()
@@ -32,14 +32,15 @@ struct RowFuzzTests {
             state.apply(step.body, version: step.version, past: step.past)
           }
           let key = RecordKey(type: type, id: recordID(number))
-          try store.save([RecordChange(key: key, state: state, isNew: true)], in: zoneID)
+          try store.records.save([RecordChange(key: key, state: state, isNew: true)], in: zoneID)
         }
         let event = EventState(
           version: Version(
             dot: Dot(author: runAuthor(1), sequence: 4), time: HybridTime(rawValue: 1 << 50)),
           cause: Frontier([(runAuthor(0), UInt64(3)), (runAuthor(2), UInt64(300))]),
           fields: (1...6).map { EventField(FieldID(.register, $0), random.anyValue()) })
-        try store.insert([(RecordKey(type: Thing.mark, id: recordID(number)), event)], in: zoneID)
+        try store.records.insert(
+          [(RecordKey(type: Thing.mark, id: recordID(number)), event)], in: zoneID)
       }
     }
     let kinds = [
@@ -56,17 +57,20 @@ struct RowFuzzTests {
         }
         do {
           // Reading for display, and reading, changing and writing as merging does.
-          guard case .record(let state)? = try store.record(key, in: zoneID) else { continue }
-          try store.transaction {
-            try store.save([RecordChange(key: key, state: state, isNew: false)], in: zoneID)
+          guard case .record(let state)? = try store.records.record(key, in: zoneID) else {
+            continue
           }
-          #expect(try store.record(key, in: zoneID) == .record(state), "\(table), round \(round)")
+          try store.transaction {
+            try store.records.save([RecordChange(key: key, state: state, isNew: false)], in: zoneID)
+          }
+          #expect(
+            try store.records.record(key, in: zoneID) == .record(state), "\(table), round \(round)")
           read += 1
         } catch let error as StoreError {
           #expect(error.code == .corrupt, "\(table), round \(round): \(error)")
         }
-        if var partial = try? store.records([key], in: zoneID)[key] {
-          try? store.supplyShownValues(to: &partial, of: key, in: zoneID)
+        if var partial = try? store.records.states(of: [key], in: zoneID)[key] {
+          try? store.records.supplyShownValues(to: &partial, of: key, in: zoneID)
         }
       }
     }

@@ -30,13 +30,13 @@ struct SchemaTests {
     let made = content
     try scratch.session(schema) { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.learn((0..<3).map(runAuthor))
+        try store.zones.save(storedZone())
+        try store.zones.learn((0..<3).map(runAuthor))
         for (key, record) in made {
           switch record {
           case .record(let state):
-            try store.save([RecordChange(key: key, state: state, isNew: true)], in: zoneID)
-          case .event(let event): try store.insert([(key, event)], in: zoneID)
+            try store.records.save([RecordChange(key: key, state: state, isNew: true)], in: zoneID)
+          case .event(let event): try store.records.insert([(key, event)], in: zoneID)
           }
         }
       }
@@ -49,7 +49,7 @@ struct SchemaTests {
   {
     try scratch.session(schema) { store throws in
       var found: [RecordKey: StoredRecord] = [:]
-      try store.forEachRecord(in: zoneID) { found[$0] = $1 }
+      try store.records.forEach(in: zoneID) { found[$0] = $1 }
       return found
     }
   }
@@ -194,14 +194,15 @@ struct SchemaTests {
     let key = RecordKey(type: .record(1), id: recordID(1))
     try scratch.session(schema(1...60)) { store throws in
       try store.transaction {
-        try store.save(storedZone())
-        try store.learn([runAuthor(0)])
-        try store.save([RecordChange(key: key, state: made, isNew: true)], in: zoneID)
-        try store.save([RecordChange(key: key, state: made, isNew: false)], in: zoneID)
+        try store.zones.save(storedZone())
+        try store.zones.learn([runAuthor(0)])
+        try store.records.save([RecordChange(key: key, state: made, isNew: true)], in: zoneID)
+        try store.records.save([RecordChange(key: key, state: made, isNew: false)], in: zoneID)
       }
-      #expect(try store.record(key, in: zoneID) == .record(made))
+      #expect(try store.records.record(key, in: zoneID) == .record(made))
     }
     #expect(throws: StoreError(.schema, "")) { try scratch.session(schema(2...61)) { _ in } }
-    #expect(try scratch.session(schema(2...60)) { try $0.record(key, in: zoneID) } == .record(made))
+    let found = try scratch.session(schema(2...60)) { try $0.records.record(key, in: zoneID) }
+    #expect(found == .record(made))
   }
 }

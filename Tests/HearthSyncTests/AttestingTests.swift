@@ -110,7 +110,7 @@ struct AttestingTests {
     #expect(world.shelf.snapshots == before, "nobody repeats what is attested")
     #expect(attested(by: 1, as: 1, in: world) == 1)
     let nina = try world.follow(made)
-    #expect(try world.family.members[nina].store.baseSnapshot(of: world.family.zone) != nil)
+    #expect(try world.family.members[nina].store.snapshots.base(of: world.family.zone) != nil)
     #expect(world.reports[nina]?.problems.isEmpty == true)
     #expect(try world.digest(nina) == truth)
   }
@@ -162,7 +162,7 @@ struct AttestingTests {
           _ = try world.family.members[3].receive(
             [blob], in: control.id, nowMilliseconds: now)
         }
-        let pushed = try world.family.members[3].store.segments(of: world.family.control)
+        let pushed = try world.family.members[3].store.log.segments(of: world.family.control)
         #expect(!pushed.isEmpty)
         try world.sync(3)
       } else {
@@ -171,7 +171,7 @@ struct AttestingTests {
       let seen = attested(by: attester, as: depth > 0 ? 3 : attester, in: world)
       #expect(seen == before + 1, "depth \(depth)")
       let nina = try world.follow(made)
-      let base = try world.family.members[nina].store.baseSnapshot(of: world.family.zone)
+      let base = try world.family.members[nina].store.snapshots.base(of: world.family.zone)
       #expect((base != nil) == isBelieved, "depth \(depth)")
     }
   }

@@ -173,26 +173,26 @@ struct CausalVerdictTests {
     #expect(try engine.zone(family.zone).head(of: honest.author).sequence == 1)
     let store = engine.store
     let claim = try #require(
-      try store.pendingEntries(in: family.zone).first { $0.reason == .falseClaim })
+      try store.pending.entries(in: family.zone).first { $0.reason == .falseClaim })
     #expect(claim.wait.claim?.author == forge.author)
     // As a program did that let it be pushed out.
-    let bytes = try #require(try store.bytes(ofPending: claim.digest, in: family.zone))
-    try store.transaction { try store.removePending(claim.digest, in: family.zone) }
+    let bytes = try #require(try store.pending.bytes(of: claim.digest, in: family.zone))
+    try store.transaction { try store.pending.remove(claim.digest, in: family.zone) }
     try engine.rebuild(family.zone, nowMilliseconds: now)
-    let entries = try store.pendingEntries(in: family.zone)
+    let entries = try store.pending.entries(in: family.zone)
     #expect(entries.map(\.reason) == [.cause])
     #expect(entries.first?.wait.missing == Dot(author: forge.author, sequence: 1))
     // It comes again: the others go on, and nobody is told twice.
     _ = try engine.receive([bytes], in: family.zone, nowMilliseconds: now)
     #expect(try engine.zone(family.zone).head(of: honest.author).sequence == 1)
-    #expect(store.notices.filter { $0.kind == .falseClaim }.count == 1)
+    #expect(store.notices.all().filter { $0.kind == .falseClaim }.count == 1)
     // Reading who lies opens nothing.
     let reads = store.pendingReads
     #expect(try engine.falseClaims(in: family.zone).count == 1)
     #expect(store.pendingReads == reads)
     let lost = try #require(
-      try store.segments(of: family.zone).first { $0.author == other.author })
-    try store.transaction { try store.removeSegment(lost.digest, in: family.zone) }
+      try store.log.segments(of: family.zone).first { $0.author == other.author })
+    try store.transaction { try store.log.removeSegment(lost.digest, in: family.zone) }
     #expect(throws: SyncError(.corrupt, "")) {
       try engine.rebuild(family.zone, nowMilliseconds: now)
     }
@@ -454,9 +454,9 @@ struct CausalVerdictTests {
     try family.write(anna, 1, [.insert])
     let fact = Engine<MemoryStore>.checkedDigestFact(of: family.zone)
     let store = family.members[anna].store
-    try store.transaction { try store.setFact(fact, [1]) }
+    try store.transaction { try store.facts.set(fact, to: [1]) }
     try family.members[anna].rebuild(family.zone, nowMilliseconds: now)
-    #expect(store.fact(fact) == nil)
+    #expect(store.facts.value(of: fact) == nil)
   }
 }
 

@@ -41,7 +41,7 @@ struct CitationTests {
   func written() throws {
     let family = try EngineFamily(3)
     let control = try family.members[0].zone(family.control)
-    let events = try family.members[0].store.events(
+    let events = try family.members[0].store.records.events(
       of: ControlOperation.type, in: family.control)
     let join = try #require(
       events.first { $0.1.version.dot.author == family.members[2].author }?.1)

@@ -32,7 +32,7 @@ struct ComparingTests {
     let family = world.family
     let key = RecordKey(type: .record(7), id: EngineFamily.id(1))
     let store = family.members[member].store
-    var state = try #require(try store.records([key], in: family.zone)[key])
+    var state = try #require(try store.records.states(of: [key], in: family.zone)[key])
     let zone = try family.members[member].zone(family.zone)
     let head = zone.head(of: family.members[0].author)
     state.apply(
@@ -40,11 +40,11 @@ struct ComparingTests {
       version: Version(dot: Dot(author: head.author, sequence: head.sequence), time: head.time),
       past: zone.frontier)
     let changed = RecordChange(key: key, state: state, isNew: false)
-    try store.transaction { try store.save([changed], in: family.zone) }
+    try store.transaction { try store.records.save([changed], in: family.zone) }
   }
 
   private func notices(_ member: Int, _ world: NewcomerWorld) -> [Notice] {
-    world.family.members[member].store.notices.filter { $0.kind == .difference }
+    world.family.members[member].store.notices.all().filter { $0.kind == .difference }
   }
 
   private func differing(_ member: Int, _ world: NewcomerWorld) throws -> [DeviceID] {
@@ -161,6 +161,7 @@ struct ComparingTests {
     }
     // Once in each week that began; each time the members' log and the zone.
     #expect(store.recordRemovals - before == 3 * 2)
+    #expect(store.rowRemovals == store.recordRemovals)
     #expect(notices(1, world).count == 3)
     #expect(Set(notices(1, world).map(\.device)) == [world.family.members[2].device])
     #expect(try differing(1, world) == [world.family.members[2].device])
@@ -348,7 +349,8 @@ struct ComparingTests {
     for _ in 0..<2 { for member in here { try sync(member, &world, at: later) } }
     for member in here { #expect(notices(member, world).isEmpty, "seed \(seed), the end") }
     let compared = try here.reduce(0) { sum, member in
-      let fact = world.family.members[member].store.fact("compared.\(world.family.zone.hex)")
+      let fact = world.family.members[member].store.facts.value(
+        of: "compared.\(world.family.zone.hex)")
       return sum + (try fact.map { try StateComparison($0).peers.count } ?? 0)
     }
     #expect(compared > 0, "seed \(seed)")

@@ -235,9 +235,9 @@ struct ControlForkTests {
         ], group: family.group, nowMilliseconds: now)
     }
     _ = try thief.seal(family.control)
-    let blobs = try thief.store.segments(of: family.control)
+    let blobs = try thief.store.log.segments(of: family.control)
       .filter { $0.author == thief.author }
-      .compactMap { try thief.store.bytes(of: $0.digest, in: family.control) }
+      .compactMap { try thief.store.log.bytes(of: $0.digest, in: family.control) }
     for guest in guests {
       _ = try family.members[guest].receive(blobs, in: family.control, nowMilliseconds: now)
       // One content alone contradicts nothing.
@@ -303,7 +303,7 @@ extension EngineFamily {
 
   /// The parts of shown segments that a member has in its log.
   func shownParts(_ member: Int) throws -> [ControlOperation.BranchPart] {
-    try members[member].store.events(of: ControlOperation.type, in: control).compactMap {
+    try members[member].store.records.events(of: ControlOperation.type, in: control).compactMap {
       guard case .branch(let part)? = ControlOperation($0.1) else { return nil }
       return part
     }
@@ -312,7 +312,7 @@ extension EngineFamily {
   /// Which device shows which part of a history.
   func showings(_ member: Int) throws -> Set<[Identifier]> {
     let items = Membership.items(
-      of: try members[member].store.events(of: ControlOperation.type, in: control))
+      of: try members[member].store.records.events(of: ControlOperation.type, in: control))
     return Set(
       items.compactMap { item in
         guard case .branch(let part) = item.operation else { return nil }

@@ -34,12 +34,13 @@ struct CostTests {
     _ = try family.members[2].receive([bytes] + mine, in: family.zone, nowMilliseconds: now)
     #expect(
       try family.members[0].digest(of: family.zone) == family.members[2].digest(of: family.zone))
-    let state = try #require(try family.members[2].store.records([key], in: family.zone)[key])
+    let state = try #require(
+      try family.members[2].store.records.states(of: [key], in: family.zone)[key])
     // The third change would pass the limit, and so would each one after it.
     #expect(state.elements(tags).count == 4_000 + 1)
     #expect(state.elements(tags).contains(.text("mine")))
     for member in [0, 2] {
-      let notices = family.members[member].store.notices
+      let notices = family.members[member].store.notices.all()
       #expect(notices.map(\.kind) == [.limit])
       #expect(notices.first?.device == forge.author.device)
       #expect(notices.first?.text.contains("device 1 put more into one record") == true)
@@ -48,11 +49,11 @@ struct CostTests {
     // Told once, and built anew it is the same; everybody writes on.
     let more = try forge.seal([forge.change([.include(tags, .int(-1))])])
     _ = try family.members[2].receive([more], in: family.zone, nowMilliseconds: now)
-    #expect(family.members[2].store.notices.count == 1)
+    #expect(family.members[2].store.notices.all().count == 1)
     let digest = try family.members[2].digest(of: family.zone)
     try family.members[2].rebuild(family.zone, nowMilliseconds: now)
     #expect(try family.members[2].digest(of: family.zone) == digest)
-    #expect(family.members[2].store.notices.count == 1)
+    #expect(family.members[2].store.notices.all().count == 1)
     try expectOverfull(key, by: forge.author, 3...10, 2, family)
     try family.write(2, 1, [.include(tags, .int(-2))])
     #expect(try family.members[2].audit(family.zone).findings.isEmpty)
@@ -93,7 +94,8 @@ struct CostTests {
     let bytes = try forge.seal(changes)
     for member in [0, 2] {
       _ = try family.members[member].receive([bytes], in: family.zone, nowMilliseconds: now)
-      let records = try family.members[member].store.records([full, other], in: family.zone)
+      let records = try family.members[member].store.records.states(
+        of: [full, other], in: family.zone)
       #expect(records[full]?.elements(tags).count == 4_096)
       #expect(records[full]?.life.isDeleted == true)
       #expect(records[other]?.shown(EngineFamily.register) == .int(3))
@@ -122,7 +124,7 @@ struct CostTests {
     for (member, order) in [(0, blobs), (2, blobs.reversed())] {
       _ = try family.members[member].receive(order, in: family.zone, nowMilliseconds: now)
       let state = try #require(
-        try family.members[member].store.records([key], in: family.zone)[key])
+        try family.members[member].store.records.states(of: [key], in: family.zone)[key])
       #expect(state.elements(tags).count == 5 * 500 + 2 * 500)
       let held = try family.members[member].overfullRecords(in: family.zone)
       #expect(held.map(\.author) == [family.members[second].author])
@@ -154,13 +156,14 @@ struct CostTests {
     _ = try family.members[2].receive(mine, in: family.zone, nowMilliseconds: now)
     #expect(
       try family.members[0].digest(of: family.zone) == family.members[2].digest(of: family.zone))
-    let state = try #require(try family.members[2].store.records([key], in: family.zone)[key])
+    let state = try #require(
+      try family.members[2].store.records.states(of: [key], in: family.zone)[key])
     guard case .history(let history) = state[cost] else {
       Issue.record("no history")
       return
     }
     #expect(history.entries.count == 1_024 + 1)
-    #expect(family.members[2].store.notices.map(\.kind) == [.limit])
+    #expect(family.members[2].store.notices.all().map(\.kind) == [.limit])
     try expectOverfull(key, by: forge.author, 1_025...3_000, 2, family)
   }
 
@@ -176,7 +179,7 @@ struct CostTests {
     #expect(error?.message.contains("use another record") == true)
     #expect(try family.members[0].digest(of: family.zone) == before)
     try family.write(0, 2, [.include(tags, .int(9_999))])
-    #expect(family.members[0].store.notices.isEmpty)
+    #expect(family.members[0].store.notices.all().isEmpty)
   }
 
   @Test("A segment that declares other work than it holds is refused before it is unpacked")
@@ -224,7 +227,7 @@ struct CostTests {
     let last = try family.members[2].receive([blobs[0]], in: family.zone, nowMilliseconds: now)
     #expect(last.applied == 150 && last.waiting.isEmpty)
     #expect(store.pendingReads == reads + 149)
-    #expect(try store.pending(in: family.zone).isEmpty)
+    #expect(try store.pending.segments(in: family.zone).isEmpty)
   }
 
   @Test("What waits behind a gap is verified, and opened only once the gap closes")
@@ -248,7 +251,7 @@ struct CostTests {
     #expect(late.applied == 2 && late.waiting.isEmpty)
     let last = try family.members[2].receive([good], in: family.zone, nowMilliseconds: now)
     #expect(last.applied == 1 && last.refused.isEmpty)
-    #expect(try family.members[2].store.pending(in: family.zone).isEmpty)
+    #expect(try family.members[2].store.pending.segments(in: family.zone).isEmpty)
   }
 
   @Test("What waits behind a gap stays closed while a zone is built anew")
@@ -262,7 +265,7 @@ struct CostTests {
     let early = try family.members[2].receive([first, bad], in: family.zone, nowMilliseconds: now)
     #expect(early.applied == 1 && early.waiting == [.gap: 1])
     try family.members[2].rebuild(family.zone, nowMilliseconds: now)
-    let waiting = try family.members[2].store.pending(in: family.zone)
+    let waiting = try family.members[2].store.pending.segments(in: family.zone)
     #expect(waiting.map(\.digest) == [segmentDigest(bad)])
     #expect(waiting.map(\.reason) == [.gap])
   }
@@ -342,7 +345,7 @@ struct CostTests {
     let store = family.members[2].store
     let report = try family.members[2].receive([bytes], in: family.zone, nowMilliseconds: now)
     #expect(report.waiting == [.cause: 1])
-    let entry = try #require(try store.pendingEntries(in: family.zone).first)
+    let entry = try #require(try store.pending.entries(in: family.zone).first)
     #expect(entry.wait.missing == Dot(author: founder, sequence: 3))
     #expect(try family.members[2].waitingSegments(in: family.zone).first?.seen[founder] == 3)
     let reads = store.pendingReads
@@ -419,7 +422,7 @@ struct CostTests {
     let later = try family.members[2].receive(
       Array(blobs.dropFirst(2)), in: family.zone, nowMilliseconds: now)
     #expect(later.waiting.isEmpty)
-    #expect(try family.members[2].store.pending(in: family.zone).isEmpty)
+    #expect(try family.members[2].store.pending.segments(in: family.zone).isEmpty)
     #expect(try family.members[2].zone(family.zone).head(of: forge.author).sequence == 1)
   }
 

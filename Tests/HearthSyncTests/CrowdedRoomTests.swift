@@ -46,7 +46,7 @@ struct CrowdedRoomTests {
     }
     // What it says of the rubbish itself moves the members' log once.
     for _ in 0..<4 { try world.sync(member) }
-    let pending = try world.family.members[member].store.pendingEntries(in: id)
+    let pending = try world.family.members[member].store.pending.entries(in: id)
     #expect(pending.count == WaitingRoom.maximumUnverifiedSegments, "seed \(seed)")
     #expect(world.reports[member]?.receivedBytes == 0, "seed \(seed): fetched again")
   }
@@ -77,7 +77,7 @@ struct CrowdedRoomTests {
     // Her joining alone: it has no space, and is not fetched again while nothing speaks for her.
     world.shelf.copy(from: other) { $0.zoneTag == zone.tag && $0.authorTag == tag }
     for _ in 0..<2 { try world.sync(1) }
-    let pending = try world.family.members[1].store.pendingEntries(in: control)
+    let pending = try world.family.members[1].store.pending.entries(in: control)
     #expect(!pending.contains { $0.authorTag == tag })
     #expect(world.reports[1]?.receivedBytes == 0)
     #expect(!isIn(nina, for: 1, world))
@@ -110,7 +110,7 @@ struct CrowdedRoomTests {
     try fill(id, of: 1, isClosed: false, seed: 12, in: &world)
     usual.copy(from: other) { $0.zoneTag == zone.tag && $0.authorTag == tag }
     for _ in 0..<2 { try world.sync(1) }
-    let pending = try world.family.members[1].store.pendingEntries(in: id)
+    let pending = try world.family.members[1].store.pending.entries(in: id)
     #expect(!pending.contains { $0.authorTag == tag })
     #expect(world.reports[1]?.receivedBytes == 0)
     let controlTag = try world.family.members[1].zone(control).tag

@@ -45,7 +45,7 @@ struct ReceiveOrderTests {
       last = zone.frontier
       if random.oneIn(5) { family.members[3] = try EngineFamily.reopened(family.members[3]) }
     }
-    #expect(try family.members[3].store.pending(in: family.zone).isEmpty, "seed \(seed)")
+    #expect(try family.members[3].store.pending.segments(in: family.zone).isEmpty, "seed \(seed)")
     try family.settle()
     #expect(try family.digests().count == 1, "seed \(seed)")
   }
@@ -96,8 +96,8 @@ struct ReopenTests {
     let store = family.members[0].store
     let author = family.members[0].author
     try store.transaction {
-      try store.removeChanges(of: author, in: family.zone, through: 9)
-      try store.append([1, 2, 3], dot: Dot(author: author, sequence: 1), to: family.zone)
+      try store.log.removeChanges(of: author, in: family.zone, through: 9)
+      try store.log.append([1, 2, 3], dot: Dot(author: author, sequence: 1), to: family.zone)
     }
     let error = #expect(throws: SyncError.self) {
       try EngineFamily.reopened(family.members[0])
@@ -117,8 +117,8 @@ struct ReopenTests {
     let store = family.members[0].store
     let digest = try family.members[0].digest(of: family.zone)
     let heads = try family.members[0].zone(family.zone).heads
-    let lost = try #require(try store.segments(of: family.zone).first { $0.first == 2 })
-    try store.transaction { try store.removeSegment(lost.digest, in: family.zone) }
+    let lost = try #require(try store.log.segments(of: family.zone).first { $0.first == 2 })
+    try store.transaction { try store.log.removeSegment(lost.digest, in: family.zone) }
     let error = #expect(throws: SyncError.self) {
       try family.members[0].rebuild(family.zone, nowMilliseconds: now)
     }
@@ -293,8 +293,8 @@ struct WriteLimitTests {
       let opened = try joiner.beginJoining(
         family.capsule, with: family.secret, nowMilliseconds: now)
       let store = family.members[0].store
-      let control = try store.segments(of: family.control).compactMap {
-        try store.bytes(of: $0.digest, in: family.control)
+      let control = try store.log.segments(of: family.control).compactMap {
+        try store.log.bytes(of: $0.digest, in: family.control)
       }
       _ = try joiner.receive(control, in: family.control, nowMilliseconds: now)
       let joined = Result {
@@ -323,7 +323,7 @@ struct SyncPlanTests {
     try family.settle()
     let source = family.members[0]
     let zone = try source.zone(family.zone)
-    let stored = try source.store.segments(of: family.zone)
+    let stored = try source.store.log.segments(of: family.zone)
     func name(_ segment: StoredSegment) -> SegmentName {
       SegmentName(
         zoneTag: zone.tag, authorTag: zone.authorTag(of: segment.author.device),
@@ -337,8 +337,8 @@ struct SyncPlanTests {
       try family.published(0, family.control), in: family.control, nowMilliseconds: now)
     func plan() throws -> SyncPlan {
       SyncPlan(
-        zone: try late.zone(family.zone), stored: try late.store.segments(of: family.zone),
-        pending: try late.store.pending(in: family.zone).map(\.digest))
+        zone: try late.zone(family.zone), stored: try late.store.log.segments(of: family.zone),
+        pending: try late.store.pending.segments(in: family.zone).map(\.digest))
     }
     for round in 0..<30 {
       let part = round < 29 ? all.filter { _ in random.oneIn(3) } : all
@@ -349,7 +349,9 @@ struct SyncPlanTests {
       #expect(failed.isDisjoint(with: names))
       #expect(Set(part).isSuperset(of: names))
       let before = try late.zone(family.zone).frontier
-      let blobs = try names.compactMap { try source.store.bytes(of: $0.digest, in: family.zone) }
+      let blobs = try names.compactMap {
+        try source.store.log.bytes(of: $0.digest, in: family.zone)
+      }
       _ = try late.receive(blobs, in: family.zone, nowMilliseconds: now)
       #expect(try late.zone(family.zone).frontier.covers(before), "seed \(seed)")
       // The same listing again brings nothing but what failed.
@@ -361,7 +363,7 @@ struct SyncPlanTests {
     #expect(try plan().fetches(from: listing).isEmpty)
     #expect(
       try plan().publications(
-        to: listing, stored: late.store.segments(of: family.zone), trusted: [], of: zone,
+        to: listing, stored: late.store.log.segments(of: family.zone), trusted: [], of: zone,
         by: late.device
       ).isEmpty)
     // A transport that lost something gets exactly that.

@@ -37,7 +37,7 @@ struct FalseClaimTests {
     _ number: Int, of engine: Engine<MemoryStore>, in family: EngineFamily
   ) throws -> RecordState? {
     let key = RecordKey(type: .record(7), id: EngineFamily.id(number))
-    return try engine.store.records([key], in: family.zone)[key]
+    return try engine.store.records.states(of: [key], in: family.zone)[key]
   }
 
   /// A change of Mallory's that deletes a record, empties a set and sets a value, over everything
@@ -83,7 +83,7 @@ struct FalseClaimTests {
       #expect(first.elements(of: FalseClaimTests.tags) == [.int(1)])
       #expect(try record(2, of: engine, in: family)?.life.isDeleted == false)
       // Loud, once, with the one who lied.
-      let notices = engine.store.notices.filter { $0.kind == .falseClaim }
+      let notices = engine.store.notices.all().filter { $0.kind == .falseClaim }
       #expect(notices.count == 1)
       #expect(notices.first?.device == family.members[mallory].device)
       #expect(notices.first?.text.contains("device 2 published a change") == true)
@@ -171,7 +171,7 @@ struct FalseClaimTests {
     // Nobody else can know where Ben's log ends, and a claim that may be true is no evidence.
     #expect(try world.family.members[anna].unwrittenClaims(in: group).isEmpty)
     for member in [anna, ben] {
-      let told = world.family.members[member].store.notices.filter { $0.kind == .falseClaim }
+      let told = world.family.members[member].store.notices.all().filter { $0.kind == .falseClaim }
       #expect(told.map(\.device) == (member == ben ? [liar] : []))
       #expect(try world.family.members[member].falseClaims(in: zone).isEmpty)
     }
@@ -182,7 +182,7 @@ struct FalseClaimTests {
     #expect(try world.family.shown(anna, 1) == .int(77))
     #expect(try world.family.shown(ben, 3) == .int(78))
     #expect(try world.digest(anna) == world.digest(ben))
-    let told = world.family.members[ben].store.notices.filter { $0.kind == .falseClaim }
+    let told = world.family.members[ben].store.notices.all().filter { $0.kind == .falseClaim }
     #expect(told.count == 1)
     #expect(told.first?.text.contains("50 changes of this device that this device never") == true)
     #expect(try world.family.members[ben].unwrittenClaims(in: group).map(\.count) == [49])
@@ -208,7 +208,7 @@ struct FalseClaimTests {
         == [UnwrittenClaim(device: liar, zone: zone, count: 7)])
     #expect(try world.family.members[anna].unwrittenClaims(in: group).isEmpty)
     #expect(
-      world.family.members[ben].store.notices.filter { $0.kind == .falseClaim }.map(\.device)
+      world.family.members[ben].store.notices.all().filter { $0.kind == .falseClaim }.map(\.device)
         == [liar])
     try world.family.remove(mallory, by: anna)
     try world.sync(all: [anna, ben])
@@ -233,7 +233,7 @@ struct FalseClaimTests {
     #expect(try engine.auditRecords(of: family.zone, nowMilliseconds: now) == nil)
     let again = try EngineFamily.copied(engine)
     #expect(try again.falseClaims(in: family.zone).count == 1)
-    #expect(again.store.notices.filter { $0.kind == .falseClaim }.count == 1)
+    #expect(again.store.notices.all().filter { $0.kind == .falseClaim }.count == 1)
     // Whoever goes on, goes on; the next life of the device too.
     _ = try engine.write(
       [Operation(RecordKey(type: .record(7), id: EngineFamily.id(1)), .insert)], to: family.zone,
@@ -405,15 +405,15 @@ struct FalseClaimTests {
     let nina = try world.follow(made)
     try world.sync(all: [0, 1, 2, nina])
     let (family, zone) = (world.family, world.family.zone)
-    #expect(try family.members[nina].store.baseSnapshot(of: zone) != nil)
+    #expect(try family.members[nina].store.snapshots.base(of: zone) != nil)
     // Ben's whole log in one segment under the present key, with a change that Nina lacks.
     var ben = try Forge(family.members[1], zone)
     let opener = SegmentOpener(zone: try world.zone(1), membership: family.membership(1))
-    let before = try family.members[1].store.segments(of: zone)
+    let before = try family.members[1].store.log.segments(of: zone)
       .filter { $0.author == ben.author }.sorted { $0.first < $1.first }
       .flatMap { stored in
         let bytes = try #require(
-          try family.members[1].store.bytes(of: stored.digest, in: zone))
+          try family.members[1].store.log.bytes(of: stored.digest, in: zone))
         return try #require(opener.reopened(bytes, author: ben.author)).changes
       }
     #expect(before.count > 1)

@@ -69,7 +69,7 @@ struct HonestScheduleTests {
       // A device that was set back without noticing cannot know that others had seen more of it.
       let unwritten = try isSetBack ? [] : engine.unwrittenClaims(in: world.family.group)
       #expect(unwritten.isEmpty, "seed \(seed), member \(number): \(unwritten)")
-      let waiting = try engine.store.pending(in: world.family.zone).filter {
+      let waiting = try engine.store.pending.segments(in: world.family.zone).filter {
         $0.reason != .quarantine
       }
       // A device that was set back may have held the only copy of what others wait for.

@@ -34,7 +34,7 @@ struct HostileTests {
         [bytes, rest] + others, in: family.zone, nowMilliseconds: now)
       #expect(report.applied == 2)
       #expect(report.forks == [Dot(author: forge.author, sequence: 2)])
-      let notice = try #require(family.members[2].store.notices.last)
+      let notice = try #require(family.members[2].store.notices.all().last)
       #expect(notice.kind == .fork)
       #expect(notice.text.contains("device 1 published an impossible change"))
       // A newcomer that meets it first of all comes to the same.
@@ -114,7 +114,7 @@ struct HostileTests {
     let second = try family.members[0].receive(
       [rubbish(200), rubbish(201)], in: family.zone, nowMilliseconds: now)
     #expect(second.refused.count == 2)
-    #expect(try family.members[0].store.pending(in: family.zone).count == fit)
+    #expect(try family.members[0].store.pending.segments(in: family.zone).count == fit)
     // Nobody looks into it again.
     let reads = family.members[0].store.pendingReads
     _ = try family.members[0].receive([], in: family.zone, nowMilliseconds: now)
@@ -187,11 +187,11 @@ struct ForkTests {
       let three = try family.members[member].receive(
         [sides[0][1]], in: family.zone, nowMilliseconds: now)
       #expect(three.applied == 0, "held back")
-      let pending = try family.members[member].store.pending(in: family.zone)
+      let pending = try family.members[member].store.pending.segments(in: family.zone)
       #expect(pending.contains { $0.reason == .quarantine && sides[1].contains($0.bytes) })
       // Told once.
       _ = try family.members[member].receive(left + right, in: family.zone, nowMilliseconds: now)
-      #expect(family.members[member].store.notices.map(\.kind) == [.fork])
+      #expect(family.members[member].store.notices.all().map(\.kind) == [.fork])
     }
     // The others, who saw different histories, write on and meet.
     for member in [0, 2] {
@@ -211,7 +211,7 @@ struct ForkTests {
     #expect(forked?.sequence == 2 && forked?.forkedAt == 3)
     let key = RecordKey(type: .record(7), id: EngineFamily.id(50))
     for member in [0, 2, 3] {
-      let state = try family.members[member].store.records([key], in: family.zone)[key]
+      let state = try family.members[member].store.records.states(of: [key], in: family.zone)[key]
       #expect(state?.shown(FieldID(.counter, 1)) == .int(2), "member \(member)")
     }
     #expect(founder.device != family.members[2].device)
@@ -232,13 +232,15 @@ struct ForkTests {
       try family.write(2, 60, [.insert])
       let digest = try family.members[2].digest(of: family.zone)
       let heads = try family.members[2].zone(family.zone).heads
-      let pending = try family.members[2].store.pending(in: family.zone)
+      let pending = try family.members[2].store.pending.segments(in: family.zone)
       #expect(heads.contains { $0.forkedAt != nil }, "order \(order)")
       for _ in 0..<2 {
         try family.members[2].rebuild(family.zone, nowMilliseconds: now)
         #expect(try family.members[2].digest(of: family.zone) == digest, "order \(order)")
         #expect(try family.members[2].zone(family.zone).heads == heads, "order \(order)")
-        #expect(try family.members[2].store.pending(in: family.zone) == pending, "order \(order)")
+        #expect(
+          try family.members[2].store.pending.segments(in: family.zone) == pending, "order \(order)"
+        )
         family.members[2] = try EngineFamily.reopened(family.members[2])
         #expect(try family.members[2].zone(family.zone).heads == heads, "order \(order)")
         #expect(try family.members[2].audit(family.zone).findings.isEmpty, "order \(order)")

@@ -25,7 +25,7 @@ struct MembershipEngineTests {
     try family.send(0, to: [2])
     #expect(try family.shown(2, 5) == nil)
     #expect(try family.members[2].zone(family.zone).epoch(id: after ?? []) == nil)
-    #expect(try family.members[2].store.pending(in: family.zone).map(\.reason) == [.epoch])
+    #expect(try family.members[2].store.pending.segments(in: family.zone).map(\.reason) == [.epoch])
     #expect(!family.membership(2).isActive(family.members[2].device))
     // The removed device is told, and writes nothing more.
     #expect(throws: SyncError(.notAllowed, "")) { try family.set(2, 5, 9) }
@@ -420,7 +420,7 @@ struct MembershipEngineTests {
     }
     #expect(try family.shown(3, 1) == .int(1))
     #expect(family.membership(3).summary == family.membership(0).summary)
-    #expect(try family.members[3].store.pending(in: family.control).isEmpty)
+    #expect(try family.members[3].store.pending.segments(in: family.control).isEmpty)
   }
 
   @Test("What a device counts under one key ends it at 10,000 changes, not one before")
@@ -436,8 +436,8 @@ struct MembershipEngineTests {
       // As if the zone had had so many changes less when the key was made.
       let start = total &- written
       try family.members[0].store.transaction {
-        try family.members[0].store.setFact(
-          Engine<MemoryStore>.epochFact(epoch), Engine<MemoryStore>.bytes(of: start))
+        try family.members[0].store.facts.set(
+          Engine<MemoryStore>.epochFact(epoch), to: Engine<MemoryStore>.bytes(of: start))
       }
       try family.members[0].maintain(nowMilliseconds: now)
       #expect((try family.members[0].zone(family.zone).currentEpoch?.id != epoch) == isDue)
@@ -458,11 +458,11 @@ struct MembershipEngineTests {
         opened, with: family.secret, person: EngineFamily.id(number + 500),
         personName: "P", deviceName: "d", nowMilliseconds: now)
       _ = try engine.seal(family.control)
-      let own = try engine.store.segments(of: family.control).first {
+      let own = try engine.store.log.segments(of: family.control).first {
         $0.author == engine.author
       }
       let bytes = try #require(
-        try own.flatMap { try engine.store.bytes(of: $0.digest, in: family.control) })
+        try own.flatMap { try engine.store.log.bytes(of: $0.digest, in: family.control) })
       let start = ContinuousClock.now
       _ = try family.members[0].receive([bytes], in: family.control, nowMilliseconds: now)
       let taken = ContinuousClock.now - start
@@ -477,7 +477,7 @@ struct MembershipEngineTests {
     #expect(size == most)
     print("membership: new key for \(size) devices: \(ContinuousClock.now - start)")
     _ = try family.members[0].seal(family.control)
-    let last = try family.members[0].store.segments(of: family.control).filter {
+    let last = try family.members[0].store.log.segments(of: family.control).filter {
       $0.author == family.members[0].author
     }.max { $0.last < $1.last }
     print("membership: in \(last?.byteCount ?? 0) bytes")

@@ -34,7 +34,8 @@ extension EngineFamily {
   /// What a member shows of a record's register.
   func shown(_ member: Int, _ record: Int) throws -> Value? {
     let key = RecordKey(type: .record(7), id: EngineFamily.id(record))
-    return try members[member].store.records([key], in: zone)[key]?.shown(EngineFamily.register)
+    return try members[member].store.records.states(of: [key], in: zone)[key]?.shown(
+      EngineFamily.register)
   }
 
   mutating func set(_ member: Int, _ record: Int, _ value: Int64) throws {

@@ -414,7 +414,8 @@ struct MembershipNegativeTests {
     let opened = try thief.beginJoining(family.capsule, with: invite, nowMilliseconds: now)
     _ = try thief.receive(
       try family.published(0, family.control), in: family.control, nowMilliseconds: now)
-    let events = try family.members[0].store.events(of: ControlOperation.type, in: family.control)
+    let events = try family.members[0].store.records.events(
+      of: ControlOperation.type, in: family.control)
     let joins = events.compactMap { _, event -> ControlOperation.Join? in
       guard case .join(let join)? = ControlOperation(event) else { return nil }
       return join

@@ -124,7 +124,7 @@ struct MembershipRecoveryTests {
       try family.send(2, to: [1])
       #expect(family.membership(1).isActive(thief.device))
       for _ in 0..<2 { try family.members[1].noticeRecoveries(nowMilliseconds: now) }
-      let told = family.members[1].store.notices.count { $0.kind == .recovery }
+      let told = family.members[1].store.notices.all().count { $0.kind == .recovery }
       #expect(told == use)
       try family.members[1].revoke(thief.device, from: family.group, nowMilliseconds: now)
       try family.send(1, to: [2])

@@ -51,8 +51,10 @@ struct MergeStandingTests {
 
   /// How many merges a member holds that have effect.
   private func count(_ member: Int, _ family: EngineFamily) throws -> Int {
-    try family.members[member].store.events(of: HouseholdSchema.personMerge, in: family.zone)
-      .count
+    try family.members[member].store.records.events(
+      of: HouseholdSchema.personMerge, in: family.zone
+    )
+    .count
   }
 
   @Test("A forged merge has effect only of somebody gone and below its author, into somebody known")

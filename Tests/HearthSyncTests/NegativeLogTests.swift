@@ -20,7 +20,7 @@ struct NegativeLogTests {
     _ = try family.members[0].receive(blobs, in: family.zone, nowMilliseconds: now)
     let store = family.members[0].store
     let before = (
-      try family.members[0].digest(of: family.zone), try store.segments(of: family.zone).count
+      try family.members[0].digest(of: family.zone), try store.log.segments(of: family.zone).count
     )
     for _ in 0..<1_000 {
       let report = try family.members[0].receive(blobs, in: family.zone, nowMilliseconds: now)
@@ -30,10 +30,10 @@ struct NegativeLogTests {
       }
     }
     #expect(try family.members[0].digest(of: family.zone) == before.0)
-    #expect(try store.segments(of: family.zone).count == before.1)
-    #expect(try store.pending(in: family.zone).isEmpty)
+    #expect(try store.log.segments(of: family.zone).count == before.1)
+    #expect(try store.pending.segments(in: family.zone).isEmpty)
     let key = RecordKey(type: .record(7), id: EngineFamily.id(1))
-    #expect(try store.records([key], in: family.zone)[key]?.shown(counter) == .int(5))
+    #expect(try store.records.states(of: [key], in: family.zone)[key]?.shown(counter) == .int(5))
   }
 
   @Test("Negative 7: a newcomer goes on from nothing older than its invitation")
@@ -106,7 +106,7 @@ struct NegativeLogTests {
     try family.meet([0, 1])
     let key = RecordKey(type: .record(7), id: EngineFamily.id(1))
     let store = family.members[1].store
-    var state = try #require(try store.records([key], in: family.zone)[key])
+    var state = try #require(try store.records.states(of: [key], in: family.zone)[key])
     let head = try family.members[1].zone(family.zone).head(of: family.members[0].author)
     state.apply(
       .assign(EngineFamily.register, .int(666)),
@@ -115,7 +115,8 @@ struct NegativeLogTests {
       past: try family.members[1].zone(family.zone).frontier)
     let altered = state
     try store.transaction {
-      try store.save([RecordChange(key: key, state: altered, isNew: false)], in: family.zone)
+      try store.records.save(
+        [RecordChange(key: key, state: altered, isNew: false)], in: family.zone)
     }
     #expect(try family.shown(1, 1) == .int(666))
     let forged = try family.members[1].snapshot(of: family.zone)

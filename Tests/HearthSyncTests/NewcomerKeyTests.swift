@@ -30,7 +30,7 @@ struct NewcomerKeyTests {
     #expect(world.shelf.snapshots.isEmpty)
     #expect(try world.openable(by: nina) == world.names)
     #expect(try world.digest(otto) == world.digest(0))
-    #expect(try world.family.members[nina].store.baseSnapshot(of: world.family.zone) == nil)
+    #expect(try world.family.members[nina].store.snapshots.base(of: world.family.zone) == nil)
     let given = world.shelf.bytesGiven
     try world.sync(all: [0, 1, 2, nina, otto])
     #expect(world.shelf.bytesGiven == given)
@@ -97,7 +97,7 @@ struct NewcomerKeyTests {
       #expect(try world.digest(nina) == world.digest(0))
     }
     // What is under one key was merged.
-    let small = try world.family.members[0].store.segments(of: world.family.zone)
+    let small = try world.family.members[0].store.log.segments(of: world.family.zone)
     #expect(small.count < 2 * Engine<MemoryStore>.compactionThreshold)
   }
 

@@ -63,7 +63,7 @@ struct NewcomerTests {
     #expect(try world.digest(nina) == world.digest(0))
     #expect(try world.family.shown(nina, 5) == .int(78))
     #expect(world.reports[nina]?.problems.isEmpty == true)
-    #expect(try world.family.members[nina].store.baseSnapshot(of: world.family.zone) != nil)
+    #expect(try world.family.members[nina].store.snapshots.base(of: world.family.zone) != nil)
     #expect(try world.openable(by: nina).isDisjoint(with: before))
     #expect(try !world.waits(nina))
     // From here on everybody reads everybody.
@@ -154,7 +154,7 @@ struct NewcomerTests {
     try world.sync(nina)
     #expect(world.reports[nina]?.begunFromSnapshots == 1)
     #expect(try !world.waits(nina))
-    #expect(try world.family.members[nina].store.pending(in: world.family.zone).isEmpty)
+    #expect(try world.family.members[nina].store.pending.segments(in: world.family.zone).isEmpty)
     try world.sync(all: [0, 1, 2, nina])
     for member in [1, 2, nina] { #expect(try world.digest(member) == world.digest(0)) }
     for (record, value) in [(3, 66), (4, 67), (5, 68), (6, 69), (8, 70)] {
@@ -224,7 +224,7 @@ struct NewcomerTests {
     other.segments = world.shelf.segments
     for (name, bytes) in stick.segments { other.segments[name] = bytes }
     world.family.members[2] = admin
-    let known = Set(try admin.store.segments(of: world.family.zone).map(\.digest))
+    let known = Set(try admin.store.log.segments(of: world.family.zone).map(\.digest))
     let ahead = try world.names.filter { name in !known.contains(name.digest) }
     for name in ahead { other.segments[name] = nil }
     try world.sync(2, over: other)

@@ -163,7 +163,7 @@ struct NewcomerWorld {
   func lie(_ member: Int) throws {
     let key = RecordKey(type: .record(7), id: EngineFamily.id(1))
     let store = family.members[member].store
-    var state = try #require(try store.records([key], in: family.zone)[key])
+    var state = try #require(try store.records.states(of: [key], in: family.zone)[key])
     let zone = try family.members[member].zone(family.zone)
     let head = zone.head(of: family.members[0].author)
     state.apply(
@@ -173,7 +173,8 @@ struct NewcomerWorld {
       past: zone.frontier)
     let changed = state
     try store.transaction {
-      try store.save([RecordChange(key: key, state: changed, isNew: false)], in: family.zone)
+      try store.records.save(
+        [RecordChange(key: key, state: changed, isNew: false)], in: family.zone)
     }
   }
 

@@ -57,7 +57,7 @@ struct PatchedClientTests {
   private func records(
     _ keys: [RecordKey], of member: Int, _ family: EngineFamily
   ) throws -> [RecordKey: RecordState] {
-    try family.members[member].store.records(keys, in: family.zone)
+    try family.members[member].store.records.states(of: keys, in: family.zone)
   }
 
   @Test(
@@ -127,7 +127,7 @@ struct PatchedClientTests {
       }
     }
     for schema in types where schema.id.isEvent {
-      let events = try family.members[judge].store.events(of: schema.id, in: family.zone)
+      let events = try family.members[judge].store.records.events(of: schema.id, in: family.zone)
       let isAllowed = role == .child && PatchedClientTests.childMay.contains(schema.id)
       #expect(events.count == (isAllowed ? 1 : 0), "\(role): \(schema.name)")
     }
@@ -156,7 +156,7 @@ struct PatchedClientTests {
       [try forge.seal(changes)], in: family.zone, nowMilliseconds: now)
     #expect(report.applied == changes.count && report.refused.isEmpty)
     for type in types {
-      let events = try family.members[judge].store.events(of: type, in: family.zone)
+      let events = try family.members[judge].store.records.events(of: type, in: family.zone)
       #expect(events.count == (role == .admin ? 1 : 0), "\(role): \(type)")
     }
   }

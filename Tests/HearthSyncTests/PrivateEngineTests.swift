@@ -41,8 +41,8 @@ struct PrivateEngineTests {
           let store = engines[place].store
           return (
             zone.id,
-            try store.segments(of: zone.id).compactMap {
-              try store.bytes(of: $0.digest, in: zone.id)
+            try store.log.segments(of: zone.id).compactMap {
+              try store.log.bytes(of: $0.digest, in: zone.id)
             }
           )
         }
@@ -91,7 +91,7 @@ struct PrivateEngineTests {
 
     func shown(_ place: Int, _ record: Int) throws -> Value? {
       let key = RecordKey(type: .record(7), id: EngineFamily.id(record))
-      return try engines[place].store.records([key], in: zone)[key]?.shown(register)
+      return try engines[place].store.records.states(of: [key], in: zone)[key]?.shown(register)
     }
   }
 
@@ -261,8 +261,8 @@ struct PrivateEngineTests {
       func published(_ engine: inout Engine<MemoryStore>) throws -> [[UInt8]] {
         _ = try engine.seal(control)
         let store = engine.store
-        return try store.segments(of: control).compactMap {
-          try store.bytes(of: $0.digest, in: control)
+        return try store.log.segments(of: control).compactMap {
+          try store.log.bytes(of: $0.digest, in: control)
         }
       }
       let opened = try other.beginJoining(

@@ -87,7 +87,7 @@ struct RefusalsTests {
       }
     }
     for bad in [[], Array(good.dropLast()), good + [0]] {
-      try store.transaction { try store.setFact("refused.\(family.zone.hex)", bad) }
+      try store.transaction { try store.facts.set("refused.\(family.zone.hex)", to: bad) }
       #expect(try Refusals(of: family.zone, in: store).isEmpty)
     }
   }
@@ -178,7 +178,7 @@ struct RefusalsTests {
     bad[bad.count - 1] ^= 1
     let store = family.members[2].store
     try store.transaction {
-      try store.save(
+      try store.pending.save(
         PendingSegment(digest: segmentDigest(good), reason: .format, bytes: bad), in: family.zone)
     }
     let report = try family.members[2].receive([bad], in: family.zone, nowMilliseconds: now)

@@ -99,7 +99,7 @@ struct RoomRefusalsTests {
     // The farthest went; what closes the gap is fetched all the same.
     #expect(missing == Array(names.suffix(gone.count)))
     #expect(try worth([names[0]] + missing) == [names[0]])
-    #expect(family.members[2].store.notices.count { $0.kind == .limit } == 1)
+    #expect(family.members[2].store.notices.all().count { $0.kind == .limit } == 1)
     _ = try family.members[2].receive([blobs[0]], in: family.zone, nowMilliseconds: now)
     #expect(try worth(missing) == missing)
     let rest = try family.members[2].receive(

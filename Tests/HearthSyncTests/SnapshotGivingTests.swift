@@ -64,7 +64,7 @@ struct SnapshotGivingTests {
       nowMilliseconds: now)
     try await exchange.giveSnapshots(
       of: family.zone, holding: transport.list(zoneTag: tag),
-      stored: engine.store.segments(of: family.zone))
+      stored: engine.store.log.segments(of: family.zone))
     return exchange.report.publishedSnapshots
   }
 
@@ -92,7 +92,7 @@ struct SnapshotGivingTests {
     #expect(try await give(family, transport) == 1)
     // Another node of the same device's household, that has not looked yet.
     try family.members[0].store.transaction {
-      try family.members[0].store.setFact("snapshots.by.\(family.zone.hex)", nil)
+      try family.members[0].store.facts.set("snapshots.by.\(family.zone.hex)", to: nil)
     }
     transport.fault = FailingTransport.broken
     let before = transport.blobs
@@ -142,8 +142,8 @@ struct BaseSnapshotTests {
     }
     #expect(try family.members[2].audit(family.zone).findings.isEmpty)
     let store = family.members[2].store
-    let lost = try #require(try store.segments(of: family.zone).first { $0.first == 2 })
-    try store.transaction { try store.removeSegment(lost.digest, in: family.zone) }
+    let lost = try #require(try store.log.segments(of: family.zone).first { $0.first == 2 })
+    try store.transaction { try store.log.removeSegment(lost.digest, in: family.zone) }
     #expect(try family.members[2].audit(family.zone).findings.map(\.changes) == [2...2])
   }
 
@@ -153,7 +153,7 @@ struct BaseSnapshotTests {
   ) throws -> [TransportProblem] {
     let (transport, id, ben) = (FailingTransport(), family.zone, family.members[1].author)
     let zone = try family.members[2].zone(id)
-    let source = family.members[0].store
+    let source = family.members[0].store.log
     for segment in try source.segments(of: id) where authors.contains(segment.author) {
       transport.publish(segment.name(in: zone), try source.bytes(of: segment.digest, in: id) ?? [])
     }
@@ -177,10 +177,10 @@ struct BaseSnapshotTests {
     let problems = try replace(in: &family, by: [ben])
     #expect(problems.contains { $0.fault.contains("still uses a wrong snapshot") })
     #expect(try family.members[2].zone(family.zone).heads == zone.heads)
-    #expect(try family.members[2].store.baseSnapshot(of: family.zone) != nil)
+    #expect(try family.members[2].store.snapshots.base(of: family.zone) != nil)
     #expect(try replace(in: &family, by: [anna, ben]).isEmpty)
     #expect(try family.members[2].zone(family.zone).heads == zone.heads)
-    #expect(try family.members[2].store.baseSnapshot(of: family.zone) == nil)
+    #expect(try family.members[2].store.snapshots.base(of: family.zone) == nil)
   }
 
   @Test("A wrong snapshot stays where more would have to be held than may be")
@@ -191,7 +191,7 @@ struct BaseSnapshotTests {
     let problems = try replace(in: &family, by: authors, within: 100)
     #expect(problems.contains { $0.fault.contains("more than") })
     #expect(try family.members[2].zone(family.zone).heads == zone.heads)
-    #expect(try family.members[2].store.baseSnapshot(of: family.zone) != nil)
+    #expect(try family.members[2].store.snapshots.base(of: family.zone) != nil)
   }
 
   @Test(
@@ -222,8 +222,8 @@ struct BaseSnapshotTests {
     let transport = FailingTransport()
     let zone = try family.members[late].zone(family.zone)
     _ = try family.published(0, family.zone)
-    for segment in try family.members[0].store.segments(of: family.zone) {
-      let bytes = try family.members[0].store.bytes(of: segment.digest, in: family.zone)
+    for segment in try family.members[0].store.log.segments(of: family.zone) {
+      let bytes = try family.members[0].store.log.bytes(of: segment.digest, in: family.zone)
       transport.publish(segment.name(in: zone), bytes ?? [])
     }
     var report = TransportReport(setting: "memory")

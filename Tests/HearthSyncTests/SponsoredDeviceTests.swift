@@ -88,7 +88,7 @@ struct SponsoredDeviceTests {
       let rest = try receive(logs, at: member, &family)
       #expect(rest.applied == 0 && rest.refused.count == 37)
       #expect(devices(of: person, at: member, family) == 64)
-      let told = family.members[member].store.notices.filter { $0.kind == .limit }
+      let told = family.members[member].store.notices.all().filter { $0.kind == .limit }
       #expect(told.count == 1)
       #expect(told.first?.text.contains("words and links of P1 let in more devices") == true)
     }
@@ -202,7 +202,7 @@ struct SponsoredDeviceTests {
     let report = try receive(logs, at: 0, &family)
     #expect(report.applied == 256 && report.refused.count == 44)
     #expect(try authors(0, family).count == before + 256)
-    #expect(family.members[0].store.notices.allSatisfy { $0.kind != .limit })
+    #expect(family.members[0].store.notices.all().allSatisfy { $0.kind != .limit })
     try family.join(9)
     #expect(family.membership(0).people.count == 4)
   }

@@ -31,15 +31,15 @@ struct NewerFormatTests {
     #expect(report.waiting == [.format: 1, .gap: 1])
     // It is in the log, which is what goes on to transports.
     let stored = try #require(
-      try family.members[2].store.segments(of: family.zone).first { $0.first == 2 })
+      try family.members[2].store.log.segments(of: family.zone).first { $0.first == 2 })
     #expect([stored.last, UInt64(stored.byteCount)] == [3, UInt64(middle.count)])
     #expect(stored.author == forge.author)
-    #expect(try family.members[2].store.bytes(of: stored.digest, in: family.zone) == middle)
+    #expect(try family.members[2].store.log.bytes(of: stored.digest, in: family.zone) == middle)
     let plan = SyncPlan(
       zone: try family.members[2].zone(family.zone),
-      stored: try family.members[2].store.segments(of: family.zone), pending: [])
+      stored: try family.members[2].store.log.segments(of: family.zone), pending: [])
     let published = plan.publications(
-      to: TransportListing(), stored: try family.members[2].store.segments(of: family.zone),
+      to: TransportListing(), stored: try family.members[2].store.log.segments(of: family.zone),
       trusted: [], of: forge.zone, by: family.members[2].device)
     #expect(published.contains { $0.name.digest == segmentDigest(middle) && $0.name.first == 2 })
     // Again, opened again, built anew and audited: nothing else.
@@ -49,7 +49,7 @@ struct NewerFormatTests {
     try family.members[2].rebuild(family.zone, nowMilliseconds: now)
     #expect(try family.members[2].digest(of: family.zone) == digest)
     #expect(try family.members[2].audit(family.zone).findings.isEmpty)
-    #expect(try family.members[2].store.pending(in: family.zone).count == 2)
+    #expect(try family.members[2].store.pending.segments(in: family.zone).count == 2)
   }
 
   /// Changes as version 1 sealed them, which weighed an operation as 1.
@@ -115,7 +115,8 @@ struct NewerFormatTests {
     }
     let store = family.members[2].store
     func kept() throws -> [UInt64] {
-      try store.segments(of: family.zone).filter { $0.author == forge.author }.map(\.first).sorted()
+      try store.log.segments(of: family.zone).filter { $0.author == forge.author }.map(\.first)
+        .sorted()
     }
     let together = try family.members[2].receive(
       [newerOnes[1], newerOnes[0], first], in: family.zone, nowMilliseconds: now)
@@ -140,11 +141,11 @@ struct NewerFormatTests {
     // As an older version would have kept what this one can read.
     let store = family.members[2].store
     try store.transaction {
-      try store.save(
+      try store.pending.save(
         PendingSegment(digest: segmentDigest(one), reason: .format, bytes: one), in: family.zone)
-      try store.save(
+      try store.pending.save(
         PendingSegment(digest: segmentDigest(two), reason: .gap, bytes: two), in: family.zone)
-      try store.save(
+      try store.log.save(
         StoredSegment(
           author: forge.author, first: 1, last: 1, digest: segmentDigest(one),
           byteCount: one.count),
@@ -153,8 +154,8 @@ struct NewerFormatTests {
     family.members[2] = try EngineFamily.reopened(family.members[2])
     let report = try family.members[2].receive([], in: family.zone, nowMilliseconds: now)
     #expect(report.applied == 2)
-    #expect(try store.pending(in: family.zone).isEmpty)
-    #expect(try store.segments(of: family.zone).filter { $0.author == forge.author }.count == 2)
+    #expect(try store.pending.segments(in: family.zone).isEmpty)
+    #expect(try store.log.segments(of: family.zone).filter { $0.author == forge.author }.count == 2)
     #expect(try family.members[2].audit(family.zone).findings.isEmpty)
   }
 
@@ -188,7 +189,7 @@ struct NewerFormatTests {
     forged[4] = 2
     forged.replaceSubrange(70..<78, with: [UInt8](repeating: 255, count: 8))
     _ = try family.members[0].receive([forged], in: family.zone, nowMilliseconds: now)
-    let own = try family.members[0].store.segments(of: family.zone)
+    let own = try family.members[0].store.log.segments(of: family.zone)
     #expect(own.map(\.last) == [1])
   }
 
@@ -199,9 +200,9 @@ struct NewerFormatTests {
     let bad = try forge.seal([forge.change()], .init(body: [1, 2, 3]))
     let store = family.members[2].store
     try store.transaction {
-      try store.save(
+      try store.pending.save(
         PendingSegment(digest: segmentDigest(bad), reason: .format, bytes: bad), in: family.zone)
-      try store.save(
+      try store.log.save(
         StoredSegment(
           author: forge.author, first: 1, last: 1, digest: segmentDigest(bad),
           byteCount: bad.count),
@@ -209,8 +210,8 @@ struct NewerFormatTests {
     }
     let report = try family.members[2].receive([], in: family.zone, nowMilliseconds: now)
     #expect(report.refused.count == 1)
-    #expect(try store.pending(in: family.zone).isEmpty)
-    #expect(try store.bytes(of: segmentDigest(bad), in: family.zone) == nil)
+    #expect(try store.pending.segments(in: family.zone).isEmpty)
+    #expect(try store.log.bytes(of: segmentDigest(bad), in: family.zone) == nil)
   }
 }
 
@@ -226,10 +227,10 @@ struct ClockNoticeTests {
       let bytes = try forge.seal([forge.change(time: time, record: place)])
       let report = try family.members[2].receive([bytes], in: family.zone, nowMilliseconds: now)
       #expect(report.applied == 1)
-      #expect(family.members[2].store.notices.count == notices, "\(time)")
+      #expect(family.members[2].store.notices.all().count == notices, "\(time)")
       family.members[2] = try EngineFamily.reopened(family.members[2])
     }
-    let notice = try #require(family.members[2].store.notices.first)
+    let notice = try #require(family.members[2].store.notices.all().first)
     #expect(notice.kind == .clock)
     #expect(notice.device == forge.author.device)
     #expect(notice.text.contains("clock of device 1 is 5 minutes ahead"))
@@ -241,6 +242,6 @@ struct ClockNoticeTests {
     var second = try Forge(family.members[0], family.zone)
     _ = try family.members[2].receive(
       [try second.seal([second.change(time: now * 2)])], in: family.zone, nowMilliseconds: now)
-    #expect(family.members[2].store.notices.map(\.kind) == [.clock, .clock])
+    #expect(family.members[2].store.notices.all().map(\.kind) == [.clock, .clock])
   }
 }

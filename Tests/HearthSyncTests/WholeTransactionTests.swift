@@ -42,12 +42,12 @@ struct WholeTransactionTests {
     _ type: TypeID, _ member: Int, _ family: EngineFamily, record: Int = 1
   ) throws -> Value? {
     let key = key(type, record)
-    return try family.members[member].store.records([key], in: family.zone)[key]?
+    return try family.members[member].store.records.states(of: [key], in: family.zone)[key]?
       .shown(EngineFamily.register)
   }
 
   private func notices(_ member: Int, _ family: EngineFamily) -> [Notice] {
-    family.members[member].store.notices.filter { $0.kind == .void }
+    family.members[member].store.notices.all().filter { $0.kind == .void }
   }
 
   @Test(
@@ -181,7 +181,7 @@ struct WholeTransactionTests {
           try shown(WholeTransactionTests.work, member, family, record: place + 1) == nil,
           "operation \(place)")
       }
-      #expect(try family.members[member].store.events(of: event, in: family.zone).isEmpty)
+      #expect(try family.members[member].store.records.events(of: event, in: family.zone).isEmpty)
       #expect(try family.members[member].quarantined(in: family.group).isEmpty)
       #expect(notices(member, family).first?.text.contains("no program writes") == true)
     }

@@ -20,9 +20,9 @@ struct WrongBaseTests {
     let author = world.family.members[0].author
     try publish(2, in: world) { store in
       var head = try #require(
-        try store.heads(of: world.family.zone).first { $0.author == author })
+        try store.zones.heads(of: world.family.zone).first { $0.author == author })
       head.hash[0] ^= 1
-      try store.save([head], of: world.family.zone)
+      try store.zones.save([head], of: world.family.zone)
     }
     let nina = try join(made, &world)
     for value in [500, 501] { try world.family.set(nina, value, Int64(value)) }
@@ -94,7 +94,7 @@ struct WrongBaseTests {
     var (world, nina) = try misled()
     let before = world.family.members[nina].incarnation
     try world.sync(nina)
-    #expect(try world.family.members[nina].store.baseSnapshot(of: world.family.zone) == nil)
+    #expect(try world.family.members[nina].store.snapshots.base(of: world.family.zone) == nil)
     #expect(world.family.members[nina].incarnation != before)
     let after = world.family.members[nina].incarnation
     try checkRewritten(&world, nina)
@@ -108,13 +108,13 @@ struct WrongBaseTests {
     try world.sync(0)
     try world.sync(nina)
     let engine = world.family.members[nina]
-    #expect(try engine.store.baseSnapshot(of: world.family.zone) == nil)
-    let told = engine.store.notices.filter { $0.kind == .reissued }
+    #expect(try engine.store.snapshots.base(of: world.family.zone) == nil)
+    let told = engine.store.notices.all().filter { $0.kind == .reissued }
     #expect(told.count == 1 && told[0].text.hasPrefix("2 changes of this device"))
     try world.sync(all: [nina, 0, 1, 2])
     #expect(try world.family.digests().count == 1)
     #expect(try world.family.shown(nina, 500) == nil)
-    #expect(world.family.members[nina].store.notices.filter { $0.kind == .reissued } == told)
+    #expect(world.family.members[nina].store.notices.all().filter { $0.kind == .reissued } == told)
   }
 
   @Test("Where the snapshot has to stay, nothing is written again, however often that is tried")
@@ -136,7 +136,7 @@ struct WrongBaseTests {
       #expect(try world.zone(nina).heads == heads)
       #expect(world.family.members[nina].incarnation == life)
       #expect(
-        world.family.members[nina].store.notices.allSatisfy { $0.kind != .newLife })
+        world.family.members[nina].store.notices.all().allSatisfy { $0.kind != .newLife })
       try world.family.set(0, record, 1)
       try world.sync(0)
     }
@@ -185,9 +185,9 @@ struct WrongBaseTests {
     try world.sync(1)
     try world.sync(nina)
     let store = world.family.members[nina].store
-    #expect(try store.baseSnapshot(of: world.family.zone) != nil)
+    #expect(try store.snapshots.base(of: world.family.zone) != nil)
     let author = world.family.members[1].author
-    let own = try store.segments(of: world.family.zone).filter { $0.author == author }
+    let own = try store.log.segments(of: world.family.zone).filter { $0.author == author }
     #expect(own.count == 1 && own[0].first > 1)
     #expect(try head(of: author, at: nina, in: world) == own[0].last)
     return (world, nina, own[0])
@@ -201,11 +201,11 @@ struct WrongBaseTests {
   private func takeBase(_ engine: inout Engine<MemoryStore>, _ beyond: StoredSegment) throws {
     let zone = try #require(engine.zones.first { $0.kind == .data }).id
     try engine.store.transaction {
-      try engine.store.removeBaseSnapshot(of: zone)
+      try engine.store.snapshots.removeBase(of: zone)
       try engine.rebuildWithin(zone, nowMilliseconds: now)
     }
     #expect(try engine.zone(zone).head(of: beyond.author).sequence == 0)
-    let waiting = try engine.store.pendingEntries(in: zone).map(\.digest)
+    let waiting = try engine.store.pending.entries(in: zone).map(\.digest)
     #expect(waiting.contains(beyond.digest))
   }
 
@@ -222,7 +222,7 @@ struct WrongBaseTests {
         of: zone, holding: world.shelf.list(zoneTag: try world.zone(0).tag))
     }
     #expect(try engine.zone(zone).head(of: beyond.author).sequence == beyond.last)
-    #expect(try engine.store.segments(of: zone).contains { $0.digest == beyond.digest })
+    #expect(try engine.store.log.segments(of: zone).contains { $0.digest == beyond.digest })
     #expect(try engine.audit(zone).findings.isEmpty)
   }
 
@@ -255,8 +255,8 @@ struct WrongBaseTests {
     try takeBase(&engine, beyond)
     let store = engine.store
     // As where there is no room for it.
-    try store.transaction { try store.removePending(beyond.digest, in: world.family.zone) }
-    #expect(try store.segments(of: world.family.zone).contains { $0.digest == beyond.digest })
+    try store.transaction { try store.pending.remove(beyond.digest, in: world.family.zone) }
+    #expect(try store.log.segments(of: world.family.zone).contains { $0.digest == beyond.digest })
     try takeAll(&engine, in: world, with: beyond)
   }
 }

@@ -266,8 +266,8 @@ struct NodeVerifyTests {
 
 extension Node {
   fileprivate func loseFirstSegment(of zone: ZoneID) throws {
-    guard let first = try store.segments(of: zone).first else { return }
-    try store.transaction { try store.removeSegment(first.digest, in: zone) }
+    guard let first = try store.log.segments(of: zone).first else { return }
+    try store.transaction { try store.log.removeSegment(first.digest, in: zone) }
   }
 
   fileprivate func damage(_ sql: String) throws {

@@ -329,9 +329,9 @@ extension Node {
   fileprivate func judgeSegments(
     of device: DeviceID, in id: ZoneID, asBegunFromSnapshot isBegun: Bool
   ) throws -> (held: Set<SegmentName>, beyond: Set<SegmentName>, unknown: Int, other: Int) {
-    if isBegun { try store.transaction { try store.saveBaseSnapshot([1], of: id) } }
+    if isBegun { try store.transaction { try store.snapshots.saveBase([1], of: id) } }
     let zone = try engine.zone(id)
-    let held = try engine.store.segments(of: id).map { $0.name(in: zone) }
+    let held = try engine.store.log.segments(of: id).map { $0.name(in: zone) }
     let own = try #require(
       held.filter { $0.authorTag == zone.authorTag(of: device) }.max { $0.last < $1.last })
     func name(_ tag: Identifier, _ first: UInt64, _ last: UInt64) -> SegmentName {

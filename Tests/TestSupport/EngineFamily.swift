@@ -69,7 +69,9 @@ package struct EngineFamily {
   package mutating func published(_ member: Int, _ zone: ZoneID) throws -> [[UInt8]] {
     _ = try members[member].seal(zone)
     let store = members[member].store
-    return try store.segments(of: zone).compactMap { try store.bytes(of: $0.digest, in: zone) }
+    return try store.log.segments(of: zone).compactMap {
+      try store.log.bytes(of: $0.digest, in: zone)
+    }
   }
 
   /// Gives everybody everything, control zones first.
@@ -118,7 +120,7 @@ package struct EngineFamily {
   package static func copied(_ engine: Engine<MemoryStore>) throws -> Engine<MemoryStore> {
     let store = engine.store.copied()
     var incarnation = engine.incarnation
-    if let fact = store.fact(Engine<MemoryStore>.incarnationFact) {
+    if let fact = store.facts.value(of: Engine<MemoryStore>.incarnationFact) {
       var reader = ByteReader(fact)
       incarnation = try reader.fixed64("incarnation")
     }

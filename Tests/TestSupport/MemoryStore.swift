@@ -7,7 +7,7 @@ import HearthSync
 /// back when the body throws.
 package final class MemoryStore: Store {
   /// Everything of one zone.
-  private struct Zone {
+  fileprivate struct Zone {
     var stored: StoredZone
     var heads: [Author: LogHead] = [:]
     var changes: [Dot: [UInt8]] = [:]
@@ -17,7 +17,7 @@ package final class MemoryStore: Store {
     var base: [UInt8]?
   }
 
-  private struct State {
+  fileprivate struct State {
     var zones: [ZoneID: Zone] = [:]
     var facts: [String: [UInt8]] = [:]
     var notices: [Notice] = []
@@ -28,20 +28,23 @@ package final class MemoryStore: Store {
     package let text: String
   }
 
-  private var state = State()
+  fileprivate var state = State()
   private var isInTransaction = false
   /// Counts down with each call that writes and throws at zero; off while nil.
   package var writesUntilFailure: Int?
   /// How often the bytes of a waiting segment were read.
-  package private(set) var pendingReads = 0
+  package fileprivate(set) var pendingReads = 0
   /// How often a segment of a log was read.
-  package private(set) var segmentReads = 0
+  package fileprivate(set) var segmentReads = 0
 
   /// How often the records of a zone were taken away to be built anew.
-  package private(set) var recordRemovals = 0
+  package fileprivate(set) var recordRemovals = 0
+
+  /// How often the derived rows of a zone were taken away.
+  package fileprivate(set) var rowRemovals = 0
 
   /// How often changes of records were written back.
-  package private(set) var flushes = 0
+  package fileprivate(set) var flushes = 0
 
   package init() {}
 
@@ -52,8 +55,14 @@ package final class MemoryStore: Store {
     return copy
   }
 
-  /// The notices, oldest first.
-  package var notices: [Notice] { state.notices }
+  package var zones: Zones { Zones(store: self) }
+  package var log: Log { Log(store: self) }
+  package var pending: Pending { Pending(store: self) }
+  package var records: Records { Records(store: self) }
+  package var projections: Projections { Projections(store: self) }
+  package var snapshots: Snapshots { Snapshots(store: self) }
+  package var facts: Facts { Facts(store: self) }
+  package var notices: Notices { Notices(store: self) }
 
   package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
     let before = state
@@ -68,196 +77,235 @@ package final class MemoryStore: Store {
     }
   }
 
-  private func zone(_ id: ZoneID) throws -> Zone {
+  fileprivate func zone(_ id: ZoneID) throws -> Zone {
     guard let zone = state.zones[id] else { throw Misuse(text: "no zone \(id)") }
     return zone
   }
 
-  private func change(_ id: ZoneID, _ body: (inout Zone) throws -> Void) throws {
+  fileprivate func change(_ id: ZoneID, _ body: (inout Zone) throws -> Void) throws {
     try countWrite()
     guard state.zones[id] != nil else { throw Misuse(text: "no zone \(id)") }
     try body(&state.zones[id]!)
   }
 
-  private func countWrite() throws {
+  fileprivate func countWrite() throws {
     guard isInTransaction else { throw Misuse(text: "a write outside of a transaction") }
     guard let left = writesUntilFailure else { return }
     writesUntilFailure = left - 1
     if left <= 0 { throw Misuse(text: "failure on demand") }
   }
+}
 
-  // MARK: Zones and heads
+extension MemoryStore {
+  /// The zones and the heads of their logs.
+  package struct Zones: ZoneStore {
+    fileprivate let store: MemoryStore
 
-  package func zones() -> [StoredZone] {
-    state.zones.values.map(\.stored).sorted { $0.id < $1.id }
-  }
+    package func all() -> [StoredZone] {
+      store.state.zones.values.map(\.stored).sorted { $0.id < $1.id }
+    }
 
-  package func save(_ zone: StoredZone) throws {
-    try countWrite()
-    state.zones[zone.id, default: Zone(stored: zone)].stored = zone
-  }
+    package func save(_ zone: StoredZone) throws {
+      try store.countWrite()
+      store.state.zones[zone.id, default: Zone(stored: zone)].stored = zone
+    }
 
-  package func learn(_ authors: [Author]) {}
+    package func learn(_ authors: [Author]) {}
 
-  package func heads(of id: ZoneID) throws -> [LogHead] {
-    try zone(id).heads.values.sorted { $0.author < $1.author }
-  }
+    package func heads(of id: ZoneID) throws -> [LogHead] {
+      try store.zone(id).heads.values.sorted { $0.author < $1.author }
+    }
 
-  package func save(_ heads: [LogHead], of id: ZoneID) throws {
-    try change(id) { for head in heads { $0.heads[head.author] = head } }
-  }
+    package func save(_ heads: [LogHead], of id: ZoneID) throws {
+      try store.change(id) { for head in heads { $0.heads[head.author] = head } }
+    }
 
-  package func removeHeads(of id: ZoneID) throws {
-    try change(id) { $0.heads = [:] }
-  }
-
-  // MARK: Log
-
-  package func append(_ bytes: [UInt8], dot: Dot, to id: ZoneID) throws {
-    try change(id) { zone in
-      guard zone.changes.updateValue(bytes, forKey: dot) == nil else {
-        throw Misuse(text: "\(dot) twice")
-      }
+    package func removeHeads(of id: ZoneID) throws {
+      try store.change(id) { $0.heads = [:] }
     }
   }
 
-  package func changes(
-    of author: Author, in id: ZoneID, after sequence: UInt64, limit: Int
-  ) throws -> [[UInt8]] {
-    try zone(id).changes.filter { $0.key.author == author && $0.key.sequence > sequence }
-      .sorted { $0.key < $1.key }.prefix(limit).map(\.value)
-  }
+  /// The changes and segments.
+  package struct Log: LogStore {
+    fileprivate let store: MemoryStore
 
-  package func removeChanges(
-    of author: Author, in id: ZoneID, through sequence: UInt64
-  ) throws {
-    try change(id) { zone in
-      zone.changes = zone.changes.filter { $0.key.author != author || $0.key.sequence > sequence }
-    }
-  }
-
-  package func save(_ segment: StoredSegment, bytes: [UInt8], in id: ZoneID) throws {
-    try change(id) { zone in
-      if zone.segments[segment.digest] == nil { zone.segments[segment.digest] = (segment, bytes) }
-    }
-  }
-
-  package func segments(of id: ZoneID) throws -> [StoredSegment] {
-    try zone(id).segments.values.map(\.description)
-      .sorted { ($0.author, $0.first, $0.digest) < ($1.author, $1.first, $1.digest) }
-  }
-
-  package func bytes(of segment: Identifier, in id: ZoneID) throws -> [UInt8]? {
-    segmentReads += 1
-    return try zone(id).segments[segment]?.bytes
-  }
-
-  package func removeSegment(_ digest: Identifier, in id: ZoneID) throws {
-    try change(id) { $0.segments[digest] = nil }
-  }
-
-  package func save(_ pending: PendingSegment, in id: ZoneID) throws {
-    try change(id) { $0.pending[pending.digest] = pending }
-  }
-
-  package func pending(in id: ZoneID) throws -> [PendingSegment] {
-    pendingReads += 1
-    return try zone(id).pending.values.sorted { $0.digest < $1.digest }
-  }
-
-  package func pendingEntries(in id: ZoneID) throws -> [PendingEntry] {
-    try zone(id).pending.values.map(\.entry).sorted { $0.digest < $1.digest }
-  }
-
-  package func bytes(ofPending digest: Identifier, in id: ZoneID) throws -> [UInt8]? {
-    pendingReads += 1
-    return try zone(id).pending[digest]?.bytes
-  }
-
-  package func removePending(_ digest: Identifier, in id: ZoneID) throws {
-    try change(id) { $0.pending[digest] = nil }
-  }
-
-  // MARK: Records
-
-  package func records(_ keys: [RecordKey], in id: ZoneID) throws -> [RecordKey: RecordState] {
-    let zone = try zone(id)
-    var found: [RecordKey: RecordState] = [:]
-    for key in keys {
-      if case .record(let state) = zone.records[key] { found[key] = state }
-    }
-    return found
-  }
-
-  /// Values are never left out here.
-  package func supplyShownValues(to state: inout RecordState, of key: RecordKey, in id: ZoneID) {}
-
-  package func save(_ changes: [RecordChange], in id: ZoneID) throws {
-    try change(id) { zone in
-      for item in changes {
-        guard (zone.records[item.key] == nil) == item.isNew else {
-          throw Misuse(text: "\(item.key) is said to be new: \(item.isNew)")
-        }
-        zone.records[item.key] = .record(item.state)
-      }
-    }
-  }
-
-  package func insert(_ events: [(RecordKey, EventState)], in id: ZoneID) throws {
-    try change(id) { zone in
-      for (key, event) in events {
-        guard zone.records.updateValue(.event(event), forKey: key) == nil else {
-          throw Misuse(text: "event \(key) twice")
+    package func append(_ bytes: [UInt8], dot: Dot, to id: ZoneID) throws {
+      try store.change(id) { zone in
+        guard zone.changes.updateValue(bytes, forKey: dot) == nil else {
+          throw Misuse(text: "\(dot) twice")
         }
       }
     }
-  }
 
-  package func events(of type: TypeID, in id: ZoneID) throws -> [(RecordID, EventState)] {
-    try zone(id).records.sorted { $0.key < $1.key }.compactMap { key, record in
-      guard key.type == type, case .event(let event) = record else { return nil }
-      return (key.id, event)
+    package func changes(
+      of author: Author, in id: ZoneID, after sequence: UInt64, limit: Int
+    ) throws -> [[UInt8]] {
+      try store.zone(id).changes.filter { $0.key.author == author && $0.key.sequence > sequence }
+        .sorted { $0.key < $1.key }.prefix(limit).map(\.value)
+    }
+
+    package func removeChanges(
+      of author: Author, in id: ZoneID, through sequence: UInt64
+    ) throws {
+      try store.change(id) { zone in
+        zone.changes = zone.changes.filter { $0.key.author != author || $0.key.sequence > sequence }
+      }
+    }
+
+    package func save(_ segment: StoredSegment, bytes: [UInt8], in id: ZoneID) throws {
+      try store.change(id) { zone in
+        if zone.segments[segment.digest] == nil { zone.segments[segment.digest] = (segment, bytes) }
+      }
+    }
+
+    package func segments(of id: ZoneID) throws -> [StoredSegment] {
+      try store.zone(id).segments.values.map(\.description)
+        .sorted { ($0.author, $0.first, $0.digest) < ($1.author, $1.first, $1.digest) }
+    }
+
+    package func bytes(of segment: Identifier, in id: ZoneID) throws -> [UInt8]? {
+      store.segmentReads += 1
+      return try store.zone(id).segments[segment]?.bytes
+    }
+
+    package func removeSegment(_ digest: Identifier, in id: ZoneID) throws {
+      try store.change(id) { $0.segments[digest] = nil }
     }
   }
 
-  package func forEachRecord(
-    in id: ZoneID, _ body: (RecordKey, StoredRecord) throws -> Void
-  ) throws {
-    for (key, record) in try zone(id).records.sorted(by: { $0.key < $1.key }) {
-      try body(key, record)
+  /// The segments that wait.
+  package struct Pending: PendingStore {
+    fileprivate let store: MemoryStore
+
+    package func save(_ segment: PendingSegment, in id: ZoneID) throws {
+      try store.change(id) { $0.pending[segment.digest] = segment }
+    }
+
+    package func segments(in id: ZoneID) throws -> [PendingSegment] {
+      store.pendingReads += 1
+      return try store.zone(id).pending.values.sorted { $0.digest < $1.digest }
+    }
+
+    package func entries(in id: ZoneID) throws -> [PendingEntry] {
+      try store.zone(id).pending.values.map(\.entry).sorted { $0.digest < $1.digest }
+    }
+
+    package func bytes(of digest: Identifier, in id: ZoneID) throws -> [UInt8]? {
+      store.pendingReads += 1
+      return try store.zone(id).pending[digest]?.bytes
+    }
+
+    package func remove(_ digest: Identifier, in id: ZoneID) throws {
+      try store.change(id) { $0.pending[digest] = nil }
+    }
+  }
+}
+
+extension MemoryStore {
+  /// The records and events.
+  package struct Records: RecordStore {
+    fileprivate let store: MemoryStore
+
+    package func states(of keys: [RecordKey], in id: ZoneID) throws -> [RecordKey: RecordState] {
+      let zone = try store.zone(id)
+      var found: [RecordKey: RecordState] = [:]
+      for key in keys {
+        if case .record(let state) = zone.records[key] { found[key] = state }
+      }
+      return found
+    }
+
+    /// Values are never left out here.
+    package func supplyShownValues(to state: inout RecordState, of key: RecordKey, in id: ZoneID) {}
+
+    package func save(_ changes: [RecordChange], in id: ZoneID) throws {
+      try store.change(id) { zone in
+        for item in changes {
+          guard (zone.records[item.key] == nil) == item.isNew else {
+            throw Misuse(text: "\(item.key) is said to be new: \(item.isNew)")
+          }
+          zone.records[item.key] = .record(item.state)
+        }
+      }
+    }
+
+    package func insert(_ events: [(RecordKey, EventState)], in id: ZoneID) throws {
+      try store.change(id) { zone in
+        for (key, event) in events {
+          guard zone.records.updateValue(.event(event), forKey: key) == nil else {
+            throw Misuse(text: "event \(key) twice")
+          }
+        }
+      }
+    }
+
+    package func events(of type: TypeID, in id: ZoneID) throws -> [(RecordID, EventState)] {
+      try store.zone(id).records.sorted { $0.key < $1.key }.compactMap { key, record in
+        guard key.type == type, case .event(let event) = record else { return nil }
+        return (key.id, event)
+      }
+    }
+
+    package func forEach(in id: ZoneID, _ body: (RecordKey, StoredRecord) throws -> Void) throws {
+      for (key, record) in try store.zone(id).records.sorted(by: { $0.key < $1.key }) {
+        try body(key, record)
+      }
+    }
+
+    package func removeAll(of id: ZoneID) throws {
+      store.recordRemovals += 1
+      try store.change(id) { $0.records = [:] }
     }
   }
 
-  package func removeRecords(of id: ZoneID) throws {
-    recordRemovals += 1
-    try change(id) { $0.records = [:] }
+  /// Nothing is derived here; it counts how often changes were written back.
+  package struct Projections: ProjectionStore {
+    fileprivate let store: MemoryStore
+
+    package func update(for keys: [RecordKey], in zone: ZoneID) { store.flushes += 1 }
+
+    package func removeRows(of zone: ZoneID) { store.rowRemovals += 1 }
   }
 
-  package func updateProjections(for keys: [RecordKey], in zone: ZoneID) { flushes += 1 }
+  /// The base snapshots.
+  package struct Snapshots: SnapshotStore {
+    fileprivate let store: MemoryStore
 
-  // MARK: Snapshot, facts, notices
+    package func base(of id: ZoneID, atMost byteCount: Int) throws -> [UInt8]? {
+      try store.zone(id).base.map { Array($0.prefix(byteCount)) }
+    }
 
-  package func baseSnapshot(of id: ZoneID, atMost byteCount: Int) throws -> [UInt8]? {
-    try zone(id).base.map { Array($0.prefix(byteCount)) }
+    package func saveBase(_ bytes: [UInt8], of id: ZoneID) throws {
+      try store.change(id) { $0.base = bytes }
+    }
+
+    package func removeBase(of id: ZoneID) throws {
+      try store.change(id) { $0.base = nil }
+    }
   }
 
-  package func saveBaseSnapshot(_ bytes: [UInt8], of id: ZoneID) throws {
-    try change(id) { $0.base = bytes }
+  /// The facts.
+  package struct Facts: FactStore {
+    fileprivate let store: MemoryStore
+
+    package func value(of name: String) -> [UInt8]? { store.state.facts[name] }
+
+    package func set(_ name: String, to value: [UInt8]?) throws {
+      try store.countWrite()
+      store.state.facts[name] = value
+    }
   }
 
-  package func removeBaseSnapshot(of id: ZoneID) throws {
-    try change(id) { $0.base = nil }
-  }
+  /// The notices.
+  package struct Notices: NoticeStore {
+    fileprivate let store: MemoryStore
 
-  package func fact(_ name: String) -> [UInt8]? { state.facts[name] }
+    /// The notices, oldest first.
+    package func all() -> [Notice] { store.state.notices }
 
-  package func setFact(_ name: String, _ value: [UInt8]?) throws {
-    try countWrite()
-    state.facts[name] = value
-  }
-
-  package func add(_ notice: Notice) throws {
-    try countWrite()
-    state.notices.append(notice)
+    package func add(_ notice: Notice) throws {
+      try store.countWrite()
+      store.state.notices.append(notice)
+    }
   }
 }

@@ -71,7 +71,7 @@ struct MembershipBudgets {
       _ = try founder.engine.seal(control.id)
     }
     let own = Author(device: founder.engine.device, incarnation: founder.engine.incarnation)
-    let last = try founder.store.segments(of: control.id).filter { $0.author == own }
+    let last = try founder.store.log.segments(of: control.id).filter { $0.author == own }
       .max { $0.last < $1.last }
     row(
       "a new key for \(devices) devices", number(clock.wall * 1e3, 1) + " ms", budget: "100 ms",
@@ -86,7 +86,7 @@ struct MembershipBudgets {
     let founder = family[0]
     let control = try founder.engine.controlZone(of: founder.engine.zones[0].group)
     let people = founder.engine.membership(of: control.group).people.filter { $0.role != .owner }
-    var events = try founder.store.events(of: ControlOperation.type, in: control.id)
+    var events = try founder.store.records.events(of: ControlOperation.type, in: control.id)
     var turn = 0
     while events.count < operations {
       for _ in 0..<min(50, operations - events.count) {
@@ -95,7 +95,7 @@ struct MembershipBudgets {
           in: control.group, nowMilliseconds: founder.tick())
         turn += 1
       }
-      events = try founder.store.events(of: ControlOperation.type, in: control.id)
+      events = try founder.store.records.events(of: ControlOperation.type, in: control.id)
     }
     var first = Stopwatch()
     let membership = first.measure { Membership(group: control.group, events: events) }

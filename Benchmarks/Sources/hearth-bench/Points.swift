@@ -60,7 +60,7 @@ struct WeekBoard: Projection {
 extension Replica {
   /// The ten members with most points in a week, ties in order of name.
   func topTen(week: Int64) throws -> [(member: String, points: Int64)] {
-    let rows = try store.projectedRows(
+    let rows = try store.projections.rows(
       of: "board", "week", where: [.int(week)], in: zone)
     let sorted = rows.map { ($0[1].text ?? "", $0[2].int ?? 0) }
       .sorted { $0.1 != $1.1 ? $0.1 > $1.1 : $0.0 < $1.0 }

@@ -97,8 +97,8 @@ final class Replica {
   func news(for other: Replica, zone: ZoneID) throws -> [[UInt8]] {
     _ = try engine.seal(zone)
     let known = try other.engine.zone(zone).frontier
-    return try store.segments(of: zone).filter { $0.last > known[$0.author] }.compactMap {
-      try store.bytes(of: $0.digest, in: zone)
+    return try store.log.segments(of: zone).filter { $0.last > known[$0.author] }.compactMap {
+      try store.log.bytes(of: $0.digest, in: zone)
     }
   }
 

@@ -20,7 +20,7 @@ struct ZonePen: Sendable {
   /// Takes over what a device has of a zone.
   /// - Throws: `HostileError` where the device has no keys of the zone.
   init<S: Store>(of engine: Engine<S>, in state: ZoneState) throws {
-    guard let stored = try engine.store.zones().first(where: { $0.id == state.id }),
+    guard let stored = try engine.store.zones.all().first(where: { $0.id == state.id }),
       let epoch = state.epochs.last
     else { throw HostileError("this device has no keys of \(state.id.hex)") }
     self.epoch = epoch

@@ -43,7 +43,8 @@ final class HostileHome {
       let store = try ReplicaStore(
         path: copy.appendingPathComponent("node.db").path, schema: HouseholdSchema.all)
       var life = ByteReader(
-        try store.fact(Engine<ReplicaStore>.incarnationFact) ?? [UInt8](repeating: 0, count: 8))
+        try store.facts.value(of: Engine<ReplicaStore>.incarnationFact)
+          ?? [UInt8](repeating: 0, count: 8))
       let engine = try Engine(
         store: store, identity: try DeviceIdentity(master: try master.key()),
         incarnation: try life.fixed64("incarnation"), policy: HouseholdSchema.rolePolicy,
@@ -83,7 +84,7 @@ final class HostileHome {
   /// - Throws: `HostileError` where there is none.
   func chore(titled title: String) throws -> RecordID {
     var found: RecordID?
-    try engine.store.forEachRecord(in: zone) { key, record in
+    try engine.store.records.forEach(in: zone) { key, record in
       guard key.type == HouseholdSchema.chore, case .record(let state) = record,
         case .text(let text)? = state.shown(FieldID(.register, 1)), text == title
       else { return }

@@ -29,9 +29,9 @@ private struct StoreLife {
       let number = acknowledged + 1
       attempted = max(attempted, number)
       try store.transaction {
-        try store.setFact("fact \(number)", StoreLife.value(number))
-        try store.setFact("last", StoreLife.bytes(number))
-        try store.add(
+        try store.facts.set("fact \(number)", to: StoreLife.value(number))
+        try store.facts.set("last", to: StoreLife.bytes(number))
+        try store.notices.add(
           Notice(kind: .fork, zone: nil, device: nil, text: "\(number)", milliseconds: 1))
       }
       acknowledged = number
@@ -42,14 +42,17 @@ private struct StoreLife {
   func fault(in store: ReplicaStore) throws -> String? {
     let integrity = try store.integrity()
     guard integrity == ["ok"] else { return "integrity: \(integrity.prefix(2))" }
-    let last = try store.fact("last").flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
+    let last =
+      try store.facts.value(of: "last").flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
     if last < acknowledged { return "lost: \(last) of \(acknowledged)" }
     if last > attempted { return "invented: \(last) of \(attempted)" }
-    let notices = try store.notices().count
+    let notices = try store.notices.all().count
     if notices != last { return "torn: \(notices) notices of \(last)" }
     for number in 0..<attempted {
       let expected = number < last ? StoreLife.value(number + 1) : nil
-      if try store.fact("fact \(number + 1)") != expected { return "fact \(number + 1) is wrong" }
+      if try store.facts.value(of: "fact \(number + 1)") != expected {
+        return "fact \(number + 1) is wrong"
+      }
     }
     return nil
   }
@@ -65,7 +68,7 @@ private struct StoreLife {
 
   /// Takes up what the store holds, so that writing can go on.
   mutating func resume(_ store: ReplicaStore) throws {
-    acknowledged = try store.notices().count
+    acknowledged = try store.notices.all().count
   }
 
   /// Opens, judges, writes some more and closes; what is wrong, or nil.

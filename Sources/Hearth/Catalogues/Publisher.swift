@@ -43,7 +43,7 @@ struct Publisher: NodeWork {
 
   /// Returns the publisher's identity of this node; nil if there is none yet.
   private func identity() throws -> PublisherIdentity? {
-    guard let sealed = try store.fact(Publisher.fact) else { return nil }
+    guard let sealed = try store.facts.value(of: Publisher.fact) else { return nil }
     return try PublisherIdentity.recovered(sealed, by: engine.identity)
   }
 
@@ -56,7 +56,7 @@ struct Publisher: NodeWork {
   ///
   /// - Throws: `exists`.
   func makeKey() throws -> String {
-    guard try store.fact(Publisher.fact) == nil else {
+    guard try store.facts.value(of: Publisher.fact) == nil else {
       throw HearthError(
         .exists, "this node is a publisher already: readers trust the key that it has")
     }
@@ -67,7 +67,7 @@ struct Publisher: NodeWork {
 
   private func keep(_ publisher: PublisherIdentity) throws {
     let sealed = publisher.protected(by: engine.identity)
-    try store.transaction { try store.setFact(Publisher.fact, sealed) }
+    try store.transaction { try store.facts.set(Publisher.fact, to: sealed) }
   }
 
   /// Saves the publisher's secret in a key file, which must be kept in a safe place.
@@ -88,7 +88,7 @@ struct Publisher: NodeWork {
   ///
   /// - Throws: `exists`, `passphrase`, `corrupt`, `notFound`.
   func importKey(passphrase: [UInt8], from path: String) throws -> String {
-    guard try store.fact(Publisher.fact) == nil else {
+    guard try store.facts.value(of: Publisher.fact) == nil else {
       throw HearthError(
         .exists, "this node is a publisher already: readers trust the key that it has")
     }

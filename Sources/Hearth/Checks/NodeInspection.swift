@@ -68,13 +68,13 @@ struct NodeInspection: NodeWork {
     }.map { zone in
       var unsealed = 0
       for head in zone.heads where head.author.device == device {
-        unsealed += try store.changes(
+        unsealed += try store.log.changes(
           of: head.author, in: zone.id, after: 0, limit: NodeCore.maximumCountedChanges
         ).count
       }
       var counts: [PendingReason: Int] = [:]
       var newer: Set<DeviceID> = []
-      for segment in try store.pendingEntries(in: zone.id) {
+      for segment in try store.pending.entries(in: zone.id) {
         counts[segment.reason, default: 0] += 1
         if segment.reason == .format, let author = segment.author(in: zone) {
           newer.insert(author.device)

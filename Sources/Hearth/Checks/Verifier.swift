@@ -141,7 +141,7 @@ struct Verifier: NodeWork {
       (found.segments, found.changes) = (audit.segments, audit.changes)
       found.faults = words(for: audit, of: zone)
       found.isLogSound = audit.findings.isEmpty
-      found.pending = try store.pendingEntries(in: zone.id).count
+      found.pending = try store.pending.entries(in: zone.id).count
       found.digest = try store.read { try engine.digest(of: zone.id) }
       if found.isLogSound, comparing,
         let fault = try engine.auditRecords(of: zone.id, nowMilliseconds: now())

@@ -29,7 +29,7 @@ private struct RemovedBundles: Codable {
   private var invites: [String: [String]] = [:]
 
   init(in store: ReplicaStore) throws {
-    guard let encoded = try store.fact(RemovedBundles.fact) else { return }
+    guard let encoded = try store.facts.value(of: RemovedBundles.fact) else { return }
     self = try JSONDecoder().decode(RemovedBundles.self, from: Data(encoded))
   }
 
@@ -37,7 +37,7 @@ private struct RemovedBundles: Codable {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     let encoded = Array(try encoder.encode(self))
-    try store.transaction { try store.setFact(RemovedBundles.fact, encoded) }
+    try store.transaction { try store.facts.set(RemovedBundles.fact, to: encoded) }
   }
 
   func contains(_ invite: String, at place: String) -> Bool {
@@ -65,14 +65,14 @@ struct InvitationBundles: NodeWork {
   private static let maximumRemovals = 8
 
   private func keptInvitations() throws -> [KeptInvitation] {
-    guard let encoded = try store.fact(InvitationBundles.fact) else { return [] }
+    guard let encoded = try store.facts.value(of: InvitationBundles.fact) else { return [] }
     return try JSONDecoder().decode([KeptInvitation].self, from: Data(encoded))
   }
 
   private func keep(_ invitations: [KeptInvitation]) throws {
     let encoded =
       invitations.isEmpty ? nil : Array(try JSONEncoder().encode(invitations))
-    try store.transaction { try store.setFact(InvitationBundles.fact, encoded) }
+    try store.transaction { try store.facts.set(InvitationBundles.fact, to: encoded) }
   }
 
   /// Keeps an invitation that this device has just made.

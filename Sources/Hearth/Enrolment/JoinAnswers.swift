@@ -36,7 +36,7 @@ struct JoinAnswers: NodeWork {
   }
 
   func kept() throws -> [KeptAnswer] {
-    guard let encoded = try store.fact(JoinAnswers.fact) else { return [] }
+    guard let encoded = try store.facts.value(of: JoinAnswers.fact) else { return [] }
     return try JSONDecoder().decode([KeptAnswer].self, from: Data(encoded))
   }
 
@@ -106,6 +106,6 @@ struct JoinAnswers: NodeWork {
     guard !done.isEmpty else { return }
     let rest = try kept().filter { !done.contains($0) }
     let encoded = rest.isEmpty ? nil : Array(try JSONEncoder().encode(rest))
-    try store.transaction { try store.setFact(JoinAnswers.fact, encoded) }
+    try store.transaction { try store.facts.set(JoinAnswers.fact, to: encoded) }
   }
 }

@@ -154,7 +154,7 @@ struct JoinApproval: NodeWork {
         groupID: request.group.hex, deviceID: request.device.hex, scope: answer.name.scope.hex,
         bytes: Data(answer.bytes), madeMilliseconds: moment, inviteID: request.invite.hex)
       let encoded = try JSONEncoder().encode(try JoinAnswers(core: core).kept() + [kept])
-      try store.setFact(JoinAnswers.fact, Array(encoded))
+      try store.facts.set(JoinAnswers.fact, to: Array(encoded))
     }
     engine = draft
     announce()

@@ -67,19 +67,19 @@ struct PendingEnrolments: NodeWork {
 
   /// The same, and before them what was answered.
   func allJoins() throws -> [PendingJoin] {
-    guard let encoded = try store.fact(PendingEnrolments.joinsFact) else { return [] }
+    guard let encoded = try store.facts.value(of: PendingEnrolments.joinsFact) else { return [] }
     return try JSONDecoder().decode([PendingJoin].self, from: Data(encoded))
   }
 
   /// Keeps the requests to join.
   func keep(_ joins: [PendingJoin]) throws {
     let encoded = joins.isEmpty ? nil : Array(try JSONEncoder().encode(joins))
-    try store.transaction { try store.setFact(PendingEnrolments.joinsFact, encoded) }
+    try store.transaction { try store.facts.set(PendingEnrolments.joinsFact, to: encoded) }
   }
 
   /// The private database that this node was invited to and is not in yet.
   func privateDatabase() throws -> PendingPrivate? {
-    try store.fact(PendingEnrolments.privateFact).map {
+    try store.facts.value(of: PendingEnrolments.privateFact).map {
       try JSONDecoder().decode(PendingPrivate.self, from: Data($0))
     }
   }
@@ -96,7 +96,7 @@ struct PendingEnrolments: NodeWork {
   func keep(_ pending: PendingPrivate?, replacing secret: String? = nil) throws {
     if let secret, try privateDatabase()?.secret != secret { return }
     let encoded = try pending.map { Array(try JSONEncoder().encode($0)) }
-    try store.transaction { try store.setFact(PendingEnrolments.privateFact, encoded) }
+    try store.transaction { try store.facts.set(PendingEnrolments.privateFact, to: encoded) }
   }
 }
 

@@ -103,7 +103,7 @@ struct PrivateGroup: NodeWork {
             ? "; it knows where your recovery bundle is, so make new recovery words: `hearth words "
               + "rotate`" : ""),
         milliseconds: now())
-      try store.transaction { try store.add(notice) }
+      try store.transaction { try store.notices.add(notice) }
     }
   }
 }

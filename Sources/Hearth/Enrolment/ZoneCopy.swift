@@ -27,7 +27,9 @@ struct ZoneCopy: NodeWork {
       _ = try engine.write(batch, to: new, nowMilliseconds: moment)
       (batch, byteCount) = ([], 0)
     }
-    let (source, target) = (try store.source(of: old), try store.source(of: new))
+    let (source, target) = (
+      try store.projections.source(of: old), try store.projections.source(of: new)
+    )
     for type in schema.records.map(\.id).sorted() where !type.isEvent {
       for id in try source.ids(of: type) {
         let record = try missing(RecordKey(type: type, id: id), from: source, to: target)

@@ -246,7 +246,7 @@ package actor Node {
   package var lastReport: SyncReport { core.lastReport }
 
   /// Returns the notices of this node, oldest first.
-  package func notices() throws -> [Notice] { try core.store.notices() }
+  package func notices() throws -> [Notice] { try core.store.notices.all() }
 
   // MARK: Households and records
 
@@ -270,7 +270,7 @@ package actor Node {
   ) throws -> Result {
     // Another process may have written while this one waits: what is known of its rows is old then.
     try core.replicas.working {
-      try core.store.readOneState { try body(try core.store.source(of: zone)) }
+      try core.store.readOneState { try body(try core.store.projections.source(of: zone)) }
     }
   }
 
@@ -291,7 +291,7 @@ package actor Node {
       }
       let dot = try core.engine.nextDot(in: zone)
       let (operations, result) = try core.store.readOneState {
-        try body(try core.store.source(of: zone), dot)
+        try body(try core.store.projections.source(of: zone), dot)
       }
       _ = try core.engine.write(operations, to: zone, nowMilliseconds: core.now())
       return result
@@ -332,12 +332,14 @@ package actor Node {
   }
 
   /// Returns a fact that a program stored with the node.
-  package func fact(_ name: String) throws -> [UInt8]? { try core.store.fact("app." + name) }
+  package func fact(_ name: String) throws -> [UInt8]? {
+    try core.store.facts.value(of: "app." + name)
+  }
 
   /// Stores a fact with the node.
   package func setFact(_ name: String, _ value: [UInt8]?) throws {
     try core.replicas.working {
-      try core.store.transaction { try core.store.setFact("app." + name, value) }
+      try core.store.transaction { try core.store.facts.set("app." + name, to: value) }
     }
   }
 

@@ -89,7 +89,7 @@ extension NodeWork {
   /// and reports the same fault.
   func shown(_ zone: ZoneState) -> ZoneState {
     guard let zoneName = schema.zoneName, zone.kind == .data, zone.database == .shared,
-      let name = try? zoneName(store.source(of: zone.id))
+      let name = try? zoneName(store.projections.source(of: zone.id))
     else { return zone }
     var zone = zone
     zone.name = name

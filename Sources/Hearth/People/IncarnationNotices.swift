@@ -21,9 +21,9 @@ struct IncarnationNotices: NodeWork {
     let moment = now()
     func add(_ text: String, of device: DeviceID, fact: String) throws {
       try store.transaction {
-        try store.setFact(fact, Engine<ReplicaStore>.bytes(of: moment))
+        try store.facts.set(fact, to: Engine<ReplicaStore>.bytes(of: moment))
         guard !isNewcomer else { return }
-        try store.add(
+        try store.notices.add(
           Notice(kind: .newLife, zone: zone, device: device, text: text, milliseconds: moment))
       }
     }
@@ -32,10 +32,10 @@ struct IncarnationNotices: NodeWork {
       let incarnationFact = Engine<ReplicaStore>.lifeFact(author)
       let copyFact = Engine<ReplicaStore>.copyFact(author.device)
       guard membership.isActive(author.device) else { continue }
-      if try store.fact(incarnationFact) == nil {
+      if try store.facts.value(of: incarnationFact) == nil {
         try add(text(of: beginning, in: membership), of: author.device, fact: incarnationFact)
       }
-      if author.device != device, try store.fact(copyFact) == nil,
+      if author.device != device, try store.facts.value(of: copyFact) == nil,
         engine.isCopied(at: beginning, in: group)
       {
         try add(

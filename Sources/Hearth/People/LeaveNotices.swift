@@ -25,13 +25,13 @@ struct LeaveNotices: NodeWork {
     let transport = try connections.transport(setting.path)
     let zone = try engine.zone(id)
     let listing = try await transport.list(of: zone)
-    let stored = try store.segments(of: id)
+    let stored = try store.log.segments(of: id)
     let plan = SyncPlan(zone: zone, stored: stored, pending: [])
     let trusted = try engine.trustedNames(of: zone, in: listing, stored: stored)
     for (segment, name) in plan.publications(
       to: listing, stored: stored, trusted: trusted, of: zone, by: device)
     where segment.author.device == device {
-      guard let bytes = try store.bytes(of: segment.digest, in: id) else { continue }
+      guard let bytes = try store.log.bytes(of: segment.digest, in: id) else { continue }
       try await transport.publish(name, bytes)
     }
   }

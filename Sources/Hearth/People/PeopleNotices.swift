@@ -56,12 +56,12 @@ struct PeopleNotices: NodeWork {
         for (person, removal) in returned.sorted(by: { $0.key < $1.key }) {
           let text = PeopleNotices.departure(
             of: new.people[person] ?? "somebody", from: place, "removed by \(removal.remover)")
-          try store.removeNotices(of: .people, in: zone?.id, saying: text)
+          try store.notices.remove(of: .people, in: zone?.id, saying: text)
         }
       }
       for text in news(of: membership, in: place, from: old, to: new, returned) {
         try store.transaction {
-          try store.add(
+          try store.notices.add(
             Notice(
               kind: .people, zone: zone?.id, device: nil, text: text, milliseconds: now()))
         }

@@ -97,18 +97,18 @@ struct RecoveryBundles: NodeWork {
   /// Keeps what opens nothing, and the words' signature over the private database in use.
   func keep(_ root: RecoveryRoot, signsPrivate: Bool = true) throws {
     let words = KeptWords(root, of: person)
-    try store.setFact(
-      RecoveryBundles.wordsFact, try words.encoded(for: engine.identity.publicKeys.boxKey))
+    try store.facts.set(
+      RecoveryBundles.wordsFact, to: try words.encoded(for: engine.identity.publicKeys.boxKey))
     let attested = (signsPrivate ? privateDatabase.ownGroup() : nil).map {
       $0.bytes + root.sign(domain: RecoveryListing.privateDomain, $0.bytes + person.bytes)
     }
-    try store.setFact(RecoveryBundles.attestationFact, attested)
+    try store.facts.set(RecoveryBundles.attestationFact, to: attested)
   }
 
   /// What the words signed of the private database in use; empty if they did not.
   private func attestation() throws -> [UInt8] {
     guard let group = engine.privateGroup,
-      let bytes = try store.fact(RecoveryBundles.attestationFact),
+      let bytes = try store.facts.value(of: RecoveryBundles.attestationFact),
       bytes.starts(with: group.bytes)
     else { return [] }
     return Array(bytes.dropFirst(group.bytes.count))
@@ -125,7 +125,7 @@ struct RecoveryBundles: NodeWork {
   }
 
   private func keptWords() throws -> KeptWords? {
-    try store.fact(RecoveryBundles.wordsFact).map {
+    try store.facts.value(of: RecoveryBundles.wordsFact).map {
       try KeptWords($0, openedWith: engine.identity.boxPair)
     }
   }
@@ -145,7 +145,7 @@ struct RecoveryBundles: NodeWork {
     let groups = try recovery.ownGroups()
     guard let keys = groups.compactMap(\.keys).first else { return }
     if let words = try keptWords(), !groups.contains(where: { $0.keys?.box == words.box }) {
-      try store.transaction { [store] in try store.setFact(RecoveryBundles.wordsFact, nil) }
+      try store.transaction { [store] in try store.facts.set(RecoveryBundles.wordsFact, to: nil) }
     }
     for group in groups where group.keys == nil {
       do {
@@ -170,14 +170,16 @@ struct RecoveryBundles: NodeWork {
 
   private func sharedLocation(with device: DeviceID, in zone: ZoneState) throws -> [UInt8]? {
     let key = RecordKey(type: RecoveryBundles.locationType, id: device)
-    return try store.source(of: zone.id).record(key)?.shown(RecoveryBundles.locationField)?.bytes
+    return try store.projections.source(of: zone.id).record(key)?.shown(
+      RecoveryBundles.locationField)?.bytes
   }
 
   /// Takes the location of the bundle that another device of the person has shared with this one.
   ///
   /// It is believed only with the signature of the words that the log names.
   private func takeLocation() throws {
-    guard try store.fact(RecoveryBundles.wordsFact) == nil, let zone = try sharedPrivateZone(),
+    guard try store.facts.value(of: RecoveryBundles.wordsFact) == nil,
+      let zone = try sharedPrivateZone(),
       let keys = try recovery.ownGroups().compactMap(\.keys).first,
       let bytes = try sharedLocation(with: device, in: zone),
       [KeptWords.byteCount, KeptWords.byteCount + Signature.count].contains(bytes.count)
@@ -191,9 +193,10 @@ struct RecoveryBundles: NodeWork {
     else { return }
     let attestation = Array(bytes.dropFirst(KeptWords.byteCount))
     try store.transaction {
-      try store.setFact(RecoveryBundles.wordsFact, kept)
-      try store.setFact(
-        RecoveryBundles.attestationFact, attestation.isEmpty ? nil : zone.group.bytes + attestation)
+      try store.facts.set(RecoveryBundles.wordsFact, to: kept)
+      try store.facts.set(
+        RecoveryBundles.attestationFact,
+        to: attestation.isEmpty ? nil : zone.group.bytes + attestation)
     }
   }
 

@@ -58,15 +58,15 @@ extension NodeReplicas {
     }
     let report = try await draft.pull([zone], from: view, named: name)
     let store = draft.store
-    let applied = try store.segments(of: zone).compactMap {
-      try store.bytes(of: $0.digest, in: zone)
+    let applied = try store.log.segments(of: zone).compactMap {
+      try store.log.bytes(of: $0.digest, in: zone)
     }
-    let waiting = try store.pendingEntries(in: zone).compactMap {
-      try store.bytes(ofPending: $0.digest, in: zone)
+    let waiting = try store.pending.entries(in: zone).compactMap {
+      try store.pending.bytes(of: $0.digest, in: zone)
     }
     return MemberDraft(
       zone: zone, applied: applied, waiting: waiting,
-      grants: try store.fact(RelayMailboxes<NodeReplicas>.grantsFact(group)),
+      grants: try store.facts.value(of: RelayMailboxes<NodeReplicas>.grantsFact(group)),
       isLifeUsed: draft.engine.incarnation != engine.incarnation, group: group,
       report: report)
   }
@@ -93,7 +93,7 @@ extension NodeReplicas {
       try Anchor.drop(anchorFile, for: engine)
     }
     if let grants = draft.grants {
-      try store.setFact(RelayMailboxes<NodeReplicas>.grantsFact(draft.group), grants)
+      try store.facts.set(RelayMailboxes<NodeReplicas>.grantsFact(draft.group), to: grants)
     }
     // Strangers can make very many of those that wait. Until the log is here everybody is a
     // stranger, and those would take its room.

@@ -52,15 +52,15 @@ extension NodeReplicas.Content {
     let incarnation = try Engine<ReplicaStore>.firstIncarnation(of: identity)
     try store.transaction {
       try keep(profile, in: store)
-      try store.setFact(
-        Engine<ReplicaStore>.incarnationFact, Engine<ReplicaStore>.bytes(of: incarnation))
+      try store.facts.set(
+        Engine<ReplicaStore>.incarnationFact, to: Engine<ReplicaStore>.bytes(of: incarnation))
     }
     try store.close()
   }
 
   /// Notes whose a database is; called in a transaction.
   static func keep(_ profile: NodeProfile, in store: ReplicaStore) throws {
-    try store.setFact(profileFact, Array(try JSONEncoder().encode(profile)))
+    try store.facts.set(profileFact, to: Array(try JSONEncoder().encode(profile)))
   }
 
   /// Reads what a node's database holds.
@@ -71,7 +71,7 @@ extension NodeReplicas.Content {
     nowMilliseconds: UInt64
   ) throws {
     let store = try Self.openStore(folder, schema)
-    guard let encoded = try store.fact(Self.profileFact) else {
+    guard let encoded = try store.facts.value(of: Self.profileFact) else {
       throw HearthError(
         .corrupt,
         "the database \(folder.database) is empty, although its key is there: "
@@ -79,7 +79,8 @@ extension NodeReplicas.Content {
     }
     profile = try JSONDecoder().decode(NodeProfile.self, from: Data(encoded))
     var reader = ByteReader(
-      try store.fact(Engine<ReplicaStore>.incarnationFact) ?? [UInt8](repeating: 0, count: 8))
+      try store.facts.value(of: Engine<ReplicaStore>.incarnationFact)
+        ?? [UInt8](repeating: 0, count: 8))
     do {
       engine = try Engine(
         store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),

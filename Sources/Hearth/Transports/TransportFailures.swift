@@ -20,7 +20,7 @@ struct TransportFailures: NodeWork {
   private static let fact = "transports.failed"
 
   private func all() throws -> [String: TransportFailure] {
-    guard let encoded = try store.fact(TransportFailures.fact) else { return [:] }
+    guard let encoded = try store.facts.value(of: TransportFailures.fact) else { return [:] }
     return try JSONDecoder().decode([String: TransportFailure].self, from: Data(encoded))
   }
 
@@ -60,7 +60,7 @@ struct TransportFailures: NodeWork {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     let encoded = failures.isEmpty ? nil : Array(try encoder.encode(failures))
-    try store.transaction { try store.setFact(TransportFailures.fact, encoded) }
+    try store.transaction { try store.facts.set(TransportFailures.fact, to: encoded) }
   }
 }
 

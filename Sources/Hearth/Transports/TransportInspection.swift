@@ -42,7 +42,7 @@ struct TransportInspection: NodeWork {
         // A removed device publishes nothing any more.
         if ending(in: zone.group) != nil { continue }
         let listing = try await transport.list(of: zone)
-        let stored = try store.segments(of: zone.id)
+        let stored = try store.log.segments(of: zone.id)
         missing +=
           try SyncPlan(zone: zone, stored: stored, pending: [])
           .publications(
@@ -76,7 +76,7 @@ struct TransportInspection: NodeWork {
     var count = 0
     for zone in allZones() where zone.group == group && zone.kind == .data {
       for head in zone.heads where head.author.device == device {
-        count += try store.changes(
+        count += try store.log.changes(
           of: head.author, in: zone.id, after: 0, limit: NodeCore.maximumCountedChanges
         ).count
       }
@@ -87,7 +87,7 @@ struct TransportInspection: NodeWork {
         held.formUnion(listing?.segments ?? [])
       }
       let listing = TransportListing(segments: held.sorted())
-      let stored = try store.segments(of: zone.id).filter { $0.author.device == device }
+      let stored = try store.log.segments(of: zone.id).filter { $0.author.device == device }
       count += SyncPlan(zone: zone, stored: stored, pending: [])
         .publications(to: listing, stored: stored, trusted: held, of: zone, by: device)
         .reduce(0) { $0 + Int(clamping: $1.segment.last - $1.segment.first + 1) }

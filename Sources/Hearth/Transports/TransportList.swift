@@ -15,13 +15,13 @@ struct TransportList: NodeWork {
 
   /// The transports, in order of number.
   func list() throws -> [TransportSetting] {
-    guard let encoded = try store.fact(TransportList.fact) else { return [] }
+    guard let encoded = try store.facts.value(of: TransportList.fact) else { return [] }
     return try JSONDecoder().decode([TransportSetting].self, from: Data(encoded))
   }
 
   private func save(_ settings: [TransportSetting]) throws {
     let encoded = Array(try JSONEncoder().encode(settings.sorted { $0.number < $1.number }))
-    try store.transaction { try store.setFact(TransportList.fact, encoded) }
+    try store.transaction { try store.facts.set(TransportList.fact, to: encoded) }
   }
 
   // MARK: Adding and removing
@@ -109,7 +109,7 @@ struct TransportList: NodeWork {
     let gone = try setting(named: name)
     core.relays[gone.path] = nil
     try store.transaction {
-      try store.setFact(Engine<ReplicaStore>.heldFact(of: gone.path), nil)
+      try store.facts.set(Engine<ReplicaStore>.heldFact(of: gone.path), to: nil)
       try save(try list().filter { $0.number != gone.number })
     }
   }

@@ -27,7 +27,7 @@ struct TransportRollbacks: NodeWork {
   }
 
   private func all() throws -> [String: Rollback] {
-    guard let encoded = try store.fact(TransportRollbacks.fact) else { return [:] }
+    guard let encoded = try store.facts.value(of: TransportRollbacks.fact) else { return [:] }
     return try JSONDecoder().decode([String: Rollback].self, from: Data(encoded))
   }
 
@@ -54,8 +54,8 @@ struct TransportRollbacks: NodeWork {
       kind: .transport, zone: nil, device: nil, text: RollbackWarning.text(of: round),
       milliseconds: moment)
     try store.transaction {
-      try store.setFact(TransportRollbacks.fact, encoded)
-      if isToTell { try store.add(notice) }
+      try store.facts.set(TransportRollbacks.fact, to: encoded)
+      if isToTell { try store.notices.add(notice) }
     }
   }
 }

@@ -25,7 +25,7 @@ struct ProjectedTable {
     shape = table
     columns = table.key + table.columns
     keys = table.key.count
-    let name = TypeTable.quoted(ReplicaStore.tableName(projection, table))
+    let name = TypeTable.quoted(ProjectedTable.name(projection, table))
     sqlName = name
     let quoted = columns.map { TypeTable.quoted($0.name) }
     let list = quoted.joined(separator: ", ")
@@ -37,5 +37,35 @@ struct ProjectedTable {
     }
     selects = conditions.map { "SELECT \(list) FROM \(name) \($0) ORDER BY \(order)" }
     deletes = conditions.map { "DELETE FROM \(name) \($0)" }
+  }
+
+  /// The name of a table in the database.
+  static func name(_ projection: any Projection, _ table: ProjectionTable) -> String {
+    "\(projection.name)_\(table.name)"
+  }
+
+  /// The name of an index in the database.
+  static func indexName(
+    _ projection: any Projection, _ table: ProjectionTable, _ columns: [String]
+  ) -> String {
+    "\(name(projection, table))_by_\(columns.joined(separator: "_"))"
+  }
+
+  /// The statement that creates a table.
+  static func create(_ projection: any Projection, _ table: ProjectionTable) -> String {
+    let columns = (table.key + table.columns).map { column in
+      let storage =
+        switch column.type {
+        case .bool, .int: "INTEGER"
+        case .text: "TEXT"
+        case .bytes: "BLOB"
+        }
+      return ", \(TypeTable.quoted(column.name)) \(storage)"
+    }
+    let key = table.key.map { ", " + TypeTable.quoted($0.name) }.joined()
+    return """
+      CREATE TABLE \(TypeTable.quoted(name(projection, table)))(
+        zone INTEGER NOT NULL\(columns.joined()), PRIMARY KEY(zone\(key))) WITHOUT ROWID
+      """
   }
 }

@@ -32,7 +32,7 @@ extension ProjectionView {
       table: table.sqlName, order: range.order, prefix: range.prefix.count,
       from: range.from.count, isExclusive: range.isExclusive, isDescending: range.isDescending,
       isCount: isCount)
-    let query = try store.query(shape) {
+    let query = try cache.query(shape) {
       let columns = try range.order.map { name in
         guard let column = table.columns.first(where: { $0.name == name }) else {
           throw StoreError(.schema, "table \(table.name) has no column \(name)")
@@ -44,7 +44,7 @@ extension ProjectionView {
         sql: shape.sql(table.shape, index: index(of: table.shape, for: range)),
         types: places.map(\.type))
     }
-    let statement = try store.connection.statement(query.sql)
+    let statement = try cache.connection.statement(query.sql)
     try statement.bind(number)
     for (value, type) in zip(range.prefix + range.from, query.types) {
       try ColumnCodec.bind(value, as: type, to: statement)
@@ -60,7 +60,7 @@ extension ProjectionView {
     let key = table.key.map(\.name)
     guard !key.starts(with: range.order) else { return nil }
     return table.indexes.first { ($0 + key).starts(with: range.order) }
-      .map { ReplicaStore.indexName(projection, table, $0) }
+      .map { ProjectedTable.indexName(projection, table, $0) }
   }
 
   func member(of device: DeviceID) throws -> Membership.Person? {
@@ -69,62 +69,14 @@ extension ProjectionView {
 
   private func membership() throws -> Membership {
     if let known = group.membership { return known }
-    let zones = try store.zones()
-    var membership = Membership()
-    if let own = zones.first(where: { $0.id == zone })?.group,
-      let control = zones.first(where: { $0.group == own && $0.kind == .control })
-    {
-      membership = Membership(
-        group: own, events: try store.events(of: ControlOperation.type, in: control.id),
-        known: store.lastMemberships[own])
-      store.lastMemberships[own] = membership
-    }
+    let membership = try cache.membership(around: zone)
     group.membership = membership
     return membership
   }
 }
 
-/// The parts of a range that determine the text of its query.
-struct RangeShape: Hashable {
-  /// The quoted table name.
-  let table: String
-  let order: [String]
-  /// The number of given columns, and the number that define the start position.
-  let prefix: Int
-  let from: Int
-  let isExclusive: Bool
-  let isDescending: Bool
-  let isCount: Bool
-
-  /// The query; its parameters are the zone, the prefix, the start position and the limit.
-  fileprivate func sql(_ table: ProjectionTable, index: String?) -> String {
-    let names = order.map(TypeTable.quoted)
-    let columns = (table.key + table.columns).map { TypeTable.quoted($0.name) }
-    var sql = "SELECT \(isCount ? "count(*)" : columns.joined(separator: ", ")) FROM \(self.table)"
-    if let index { sql += " INDEXED BY \(TypeTable.quoted(index))" }
-    sql += " WHERE zone = ?"
-    for name in names.prefix(prefix) { sql += " AND \(name) IS ?" }
-    if from > 0 {
-      let place = names.dropFirst(prefix).prefix(from).joined(separator: ", ")
-      let marks = repeatElement("?", count: from).joined(separator: ", ")
-      let sign = (isDescending ? "<" : ">") + (isExclusive ? "" : "=")
-      sql += " AND (\(place)) \(sign) (\(marks))"
-    }
-    guard !isCount else { return sql }
-    let direction = isDescending ? " DESC" : ""
-    let ordered = names.map { $0 + direction }.joined(separator: ", ")
-    return sql + " ORDER BY \(ordered) LIMIT ?"
-  }
-}
-
-/// The text of a range query, and the types of its parameters.
-struct RangeQuery {
-  let sql: String
-  let types: [FieldType]
-}
-
 /// A projection without rows, for reading a zone's records through the same view.
-private struct NoProjection: Projection {
+struct NoProjection: Projection {
   let name = "none"
   let version = 1
   let tables: [ProjectionTable] = []
@@ -133,11 +85,4 @@ private struct NoProjection: Projection {
   func update(
     _ keys: [RecordKey], from source: any ProjectionSource, to writer: any ProjectionWriter
   ) throws {}
-}
-
-extension ReplicaStore {
-  /// Returns a view of a zone's records, and of the first projection's rows.
-  package func source(of zone: ZoneID) throws -> any ProjectionSource {
-    try ProjectionView(projections.first ?? NoProjection(), store: self, zone: zone)
-  }
 }

@@ -32,16 +32,17 @@ struct Applier<S: Store> {
   mutating func prepare(for changes: some Sequence<Change>) throws {
     precondition(slots.isEmpty, "records are prepared once, \(slots.count) are here already")
     var keys: Set<RecordKey> = []
+    let zones = store.zones
     for change in changes {
-      try store.learn([change.dot.author])
+      try zones.learn([change.dot.author])
       // A change may cite an author whose held-back changes are missing here.
-      if !change.seen.isEmpty { try store.learn(change.seen.heads.map(\.author)) }
+      if !change.seen.isEmpty { try zones.learn(change.seen.heads.map(\.author)) }
       for operation in change.operations where !operation.key.type.isEvent {
         keys.insert(operation.key)
       }
     }
     let sorted = keys.sorted()
-    let present = try store.records(sorted, in: zone)
+    let present = try store.records.states(of: sorted, in: zone)
     slots.reserveCapacity(sorted.count)
     places.reserveCapacity(sorted.count)
     for (place, key) in sorted.enumerated() {
@@ -103,7 +104,7 @@ struct Applier<S: Store> {
         preconditionFailure("record \(key) was not prepared")
       }
       if slots[place].state.needsShownValue(for: operation.body, past: past) {
-        try store.supplyShownValues(to: &slots[place].state, of: key, in: zone)
+        try store.records.supplyShownValues(to: &slots[place].state, of: key, in: zone)
       }
       slots[place].state.apply(operation.body, version: version, past: past)
     }
@@ -132,9 +133,9 @@ struct Applier<S: Store> {
   private mutating func noteSubjects() throws {
     guard !subjects.isEmpty else { return }
     let name = Applier.subjectsName(of: zone)
-    let known = Set(try Applier.subjects(in: store.fact(name) ?? []))
+    let known = Set(try Applier.subjects(in: store.facts.value(of: name) ?? []))
     if !subjects.isSubset(of: known) {
-      try store.setFact(name, known.union(subjects).sorted().flatMap(\.bytes))
+      try store.facts.set(name, to: known.union(subjects).sorted().flatMap(\.bytes))
     }
     subjects = []
   }
@@ -188,10 +189,10 @@ struct Applier<S: Store> {
   /// Writes everything back and updates the projections.
   mutating func flush() throws {
     // A prepared record with only void operations stays unwritten.
-    try store.save(slots.filter { !$0.isNew || !$0.state.isUntouched }, in: zone)
+    try store.records.save(slots.filter { !$0.isNew || !$0.state.isUntouched }, in: zone)
     events.sort { $0.0 < $1.0 }
-    try store.insert(events, in: zone)
-    try store.updateProjections(
+    try store.records.insert(events, in: zone)
+    try store.projections.update(
       for: slots.map(\.key) + events.map(\.0), in: zone)
     try noteSubjects()
     slots.removeAll()

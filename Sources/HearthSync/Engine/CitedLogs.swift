@@ -119,7 +119,7 @@ final class CitedLogs<S: Store> {
 
   private func stored(_ author: Author, _ sequence: UInt64) throws -> LogExcerpt? {
     if segments == nil {
-      segments = Dictionary(grouping: try store.segments(of: zone.id), by: \.author)
+      segments = Dictionary(grouping: try store.log.segments(of: zone.id), by: \.author)
         .mapValues { $0.sorted { ($0.first, $1.last) < ($1.first, $0.last) } }
     }
     let own = segments?[author] ?? []
@@ -130,7 +130,7 @@ final class CitedLogs<S: Store> {
       let segment = own[place]
       guard segment.last >= sequence else { continue }
       let found = try memory.excerptIfReadable(of: segment.digest) {
-        guard let bytes = try store.bytes(of: segment.digest, in: zone.id) else { return nil }
+        guard let bytes = try store.log.bytes(of: segment.digest, in: zone.id) else { return nil }
         return opener.reopened(bytes, author: author)
       }
       if let found, found.holds(sequence) { return found }
@@ -143,7 +143,7 @@ final class CitedLogs<S: Store> {
 
   private func unsealed(_ author: Author, _ sequence: UInt64) throws -> LogExcerpt? {
     guard author.device == device else { return nil }
-    let encoded = try store.changes(
+    let encoded = try store.log.changes(
       of: author, in: zone.id, after: sequence - 1, limit: CitedLogs.window)
     guard let first = encoded.first, let start = try? Change(decoding: first),
       start.dot.sequence == sequence
@@ -161,12 +161,12 @@ final class CitedLogs<S: Store> {
 
   /// Finds a partly applied segment, which is pending on the rest.
   private func partlyApplied(_ author: Author, _ sequence: UInt64) throws -> LogExcerpt? {
-    let entries = try waiting ?? store.pendingEntries(in: zone.id)
+    let entries = try waiting ?? store.pending.entries(in: zone.id)
     waiting = entries
     let head = zone.head(of: author)
     for entry in entries
     where entry.first <= sequence && sequence <= entry.last && entry.author(in: zone) == author {
-      guard let bytes = try store.bytes(ofPending: entry.digest, in: zone.id),
+      guard let bytes = try store.pending.bytes(of: entry.digest, in: zone.id),
         case .opened(let segment)? = try? opener.open(bytes), segment.agrees(with: head)
       else { continue }
       return LogExcerpt(segment)

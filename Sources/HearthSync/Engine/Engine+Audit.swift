@@ -33,7 +33,7 @@ extension Engine {
     let base = try baseHeads(of: zone)
     let opener = SegmentOpener(
       zone: zone, membership: membership(of: zone.group), isStored: true)
-    let stored = try store.segments(of: id)
+    let stored = try store.log.segments(of: id)
     let waiting = try openPending(of: id, with: opener)
     for head in zone.heads {
       var walk = ChainWalk(head: head, base: base.first { $0.author == head.author })
@@ -51,7 +51,7 @@ extension Engine {
       for opened in waiting where opened.author == head.author {
         if head.forkedAt == nil || opened.agrees(with: head) { walk.follow(opened) }
       }
-      let unsealed = try store.changes(
+      let unsealed = try store.log.changes(
         of: head.author, in: id, after: walk.reached, limit: Limits.maximumSegmentChanges * 100)
       for bytes in unsealed { walk.follow(hash: chainHash(of: bytes, in: zone)) }
       walk.end()
@@ -99,7 +99,7 @@ extension Engine {
     // Reads only the number of chunks, the length of the first chunk, and that chunk: the others
     // may be many.
     guard
-      let start = try store.baseSnapshot(
+      let start = try store.snapshots.base(
         of: zone.id, atMost: Envelope.maximumEnvelopeBytes + 20)
     else { return nil }
     var reader = ByteReader(start)
@@ -115,7 +115,7 @@ extension Engine {
   private func reopen(
     _ segment: StoredSegment, in zone: ZoneID, with opener: SegmentOpener
   ) throws -> OpenedSegment? {
-    guard let bytes = try store.bytes(of: segment.digest, in: zone) else {
+    guard let bytes = try store.log.bytes(of: segment.digest, in: zone) else {
       throw SyncError(.corrupt, "its bytes are missing")
     }
     guard segmentDigest(bytes) == segment.digest else {
@@ -137,11 +137,11 @@ extension Engine {
     of zone: ZoneID, with opener: SegmentOpener
   ) throws -> [OpenedSegment] {
     // Of pending segments, only partly applied ones count.
-    try store.pendingEntries(in: zone).compactMap { entry in
+    try store.pending.entries(in: zone).compactMap { entry in
       guard let device = opener.zone.deviceByTag[entry.authorTag],
         entry.first
           <= opener.zone.head(of: Author(device: device, incarnation: entry.incarnation)).sequence,
-        let bytes = try store.bytes(ofPending: entry.digest, in: zone),
+        let bytes = try store.pending.bytes(of: entry.digest, in: zone),
         case .opened(let opened)? = try? opener.open(bytes)
       else { return nil }
       return opened

@@ -30,7 +30,7 @@ extension Engine {
       memory: excerpts
     ) { [self] in
       guard
-        let start = try store.baseSnapshot(of: zone.id, atMost: ExcerptMemory.baseStartBytes)
+        let start = try store.snapshots.base(of: zone.id, atMost: ExcerptMemory.baseStartBytes)
       else { return [] }
       return try excerpts.heads(ofBaseOf: zone.id, beginning: start) { try baseHeads(of: zone) }
     }
@@ -46,10 +46,10 @@ extension Engine {
       // A rebuilt zone finds earlier held-back changes again.
       let author = "\(claim.author.device.hex).\(claim.author.incarnation)"
       let fact = "claim.\(zone.id.hex).\(author).\(claim.sequence)"
-      guard try store.fact(fact) == nil else { continue }
-      try store.setFact(fact, Engine.bytes(of: nowMilliseconds))
+      guard try store.facts.value(of: fact) == nil else { continue }
+      try store.facts.set(fact, to: Engine.bytes(of: nowMilliseconds))
       try compareSoon(zone, nowMilliseconds: nowMilliseconds)
-      try store.add(
+      try store.notices.add(
         Notice(
           kind: .falseClaim, zone: zone.id, device: claim.author.device,
           text: words(for: claim, in: zone), milliseconds: nowMilliseconds))
@@ -79,7 +79,7 @@ extension Engine {
   ///
   /// They are known from evidence on this node, or from the zone's base snapshot.
   package func falseClaims(in id: ZoneID) throws -> [FalseClaim] {
-    let waiting = FalseClaim.claims(in: try store.pendingEntries(in: id))
+    let waiting = FalseClaim.claims(in: try store.pending.entries(in: id))
     return FalseClaim.earliest(waiting, try baseClaims(of: id)).values
       .sorted { $0.author < $1.author }
   }
@@ -117,7 +117,7 @@ extension Engine {
     }
     let control = own.first { $0.kind == .control }
     for zone in own {
-      for entry in try store.pendingEntries(in: zone.id)
+      for entry in try store.pending.entries(in: zone.id)
       where entry.reason == .cause || entry.reason == .gap {
         guard let other = entry.author(in: zone)?.device else { continue }
         add(entry.wait.seen, of: zone, by: other)
@@ -140,11 +140,11 @@ extension Engine {
   func noteUnwrittenClaims(in group: GroupID, nowMilliseconds: UInt64) throws {
     for claim in try unwrittenClaims(in: group) {
       let fact = "unwritten.\(claim.zone.hex).\(claim.device.hex).\(incarnation)"
-      guard try store.fact(fact) == nil else { continue }
+      guard try store.facts.value(of: fact) == nil else { continue }
       let text = words(for: claim, in: try zone(claim.zone))
       try store.transaction {
-        try store.setFact(fact, Engine.bytes(of: nowMilliseconds))
-        try store.add(
+        try store.facts.set(fact, to: Engine.bytes(of: nowMilliseconds))
+        try store.notices.add(
           Notice(
             kind: .falseClaim, zone: claim.zone, device: claim.device, text: text,
             milliseconds: nowMilliseconds))
@@ -173,7 +173,7 @@ extension Engine {
   /// The claims cite changes below the snapshot, which a node that bootstrapped from it cannot
   /// compare.
   func baseClaims(of zone: ZoneID) throws -> [Author: FalseClaim] {
-    guard let bytes = try store.fact(Engine.baseClaimsFact(zone)) else { return [:] }
+    guard let bytes = try store.facts.value(of: Engine.baseClaimsFact(zone)) else { return [:] }
     var reader = ByteReader(bytes)
     let heldBack = try reader.frontier("changes held back")
     try reader.finish()
@@ -187,8 +187,8 @@ extension Engine {
     var writer = ByteWriter()
     writer.frontier(Frontier(changes.map { ($0.author, $0.sequence) }))
     let fact = changes.isEmpty ? nil : writer.bytes
-    guard try store.fact(Engine.baseClaimsFact(zone)) != fact else { return }
-    try store.setFact(Engine.baseClaimsFact(zone), fact)
+    guard try store.facts.value(of: Engine.baseClaimsFact(zone)) != fact else { return }
+    try store.facts.set(Engine.baseClaimsFact(zone), to: fact)
   }
 
   // MARK: What others may judge otherwise
@@ -197,7 +197,7 @@ extension Engine {
 
   /// The first change of each log of a zone that was judged without the changes it cites.
   package func uncertainChanges(in zone: ZoneID) throws -> [Author: UInt64] {
-    guard let bytes = try store.fact(Engine.uncertainFact(zone)) else { return [:] }
+    guard let bytes = try store.facts.value(of: Engine.uncertainFact(zone)) else { return [:] }
     var reader = ByteReader(bytes)
     let noted = try reader.frontier("uncertain changes")
     try reader.finish()
@@ -208,7 +208,7 @@ extension Engine {
     var writer = ByteWriter()
     writer.frontier(Frontier(uncertain.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }))
     let fact = uncertain.isEmpty ? nil : writer.bytes
-    guard try store.fact(Engine.uncertainFact(zone)) != fact else { return }
-    try store.setFact(Engine.uncertainFact(zone), fact)
+    guard try store.facts.value(of: Engine.uncertainFact(zone)) != fact else { return }
+    try store.facts.set(Engine.uncertainFact(zone), to: fact)
   }
 }

@@ -101,7 +101,7 @@ extension Engine {
       id: zone, group: group, kind: kind, database: database, name: name,
       wrappedSecret: try secret.protected(by: identity, zoneID: zone.bytes),
       wrappedEpochs: try epochs.map { try $0.protected(by: identity) })
-    try store.save(stored)
+    try store.zones.save(stored)
     var state = ZoneState(stored, secret: secret, epochs: epochs, heads: [])
     state.recognise([device] + membership(of: group).cards.keys.sorted())
     zones.append(state)

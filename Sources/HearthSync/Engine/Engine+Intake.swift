@@ -135,9 +135,9 @@ extension Engine {
         control: zone.kind == .data ? try controlZone(of: zone.group).reached : nil),
       isRebuilding: isRebuilding,
       hasTriedStrangers: try !hasWaiting
-        || store.fact(Engine.strangersFact(zone.id)) == people(around: zone),
+        || store.facts.value(of: Engine.strangersFact(zone.id)) == people(around: zone),
       hasTriedFormats: try !hasWaiting
-        || store.fact(Engine.formatsFact(zone.id)) == Engine.formats,
+        || store.facts.value(of: Engine.formatsFact(zone.id)) == Engine.formats,
       hasNews: zone.kind == .control && hasNews)
   }
 
@@ -164,7 +164,7 @@ extension Engine {
   func knowledge(of zone: ZoneState) throws -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
     writer.raw(try people(around: zone))
-    let pending = zone.kind == .control ? try store.pendingEntries(in: zone.id) : []
+    let pending = zone.kind == .control ? try store.pending.entries(in: zone.id) : []
     for entry in pending where entry.reason == .cause && entry.author(in: zone) != nil {
       guard let missing = entry.wait.missing else { continue }
       writer.author(missing.author)
@@ -177,10 +177,12 @@ extension Engine {
   /// time.
   func noteTried(_ entries: [PendingEntry], in zone: ZoneState) throws {
     func note(_ reason: PendingReason, _ fact: String, _ value: [UInt8]) throws {
-      guard entries.contains(where: { $0.reason == reason }), try store.fact(fact) != value else {
+      guard entries.contains(where: { $0.reason == reason }),
+        try store.facts.value(of: fact) != value
+      else {
         return
       }
-      try store.setFact(fact, value)
+      try store.facts.set(fact, to: value)
     }
     try note(.author, Engine.strangersFact(zone.id), people(around: zone))
     try note(.format, Engine.formatsFact(zone.id), Engine.formats)
@@ -199,7 +201,7 @@ extension Engine {
       zone: zone, membership: readiness.membership, isStored: readiness.isRebuilding)
     var slice = Slice()
     func read(_ digest: Identifier) throws -> [UInt8]? {
-      try store.bytes(ofPending: digest, in: zone.id)
+      try store.pending.bytes(of: digest, in: zone.id)
     }
     for entry in intake.readyEntries where !isFull(slice) {
       guard let sealed = try intake.takeWaiting(entry.digest, reading: read) else { continue }

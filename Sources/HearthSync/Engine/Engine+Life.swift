@@ -32,9 +32,9 @@ extension Engine {
       if !Mutant.keepsOldLife.isActive {
         draft.incarnation = try Engine.nextIncarnation(after: previous)
       }
-      try store.setFact(
-        Engine.incarnationFact, Engine.bytes(of: draft.incarnation))
-      try store.setFact(Engine.lifeFact(draft.author), Engine.bytes(of: nowMilliseconds))
+      try store.facts.set(
+        Engine.incarnationFact, to: Engine.bytes(of: draft.incarnation))
+      try store.facts.set(Engine.lifeFact(draft.author), to: Engine.bytes(of: nowMilliseconds))
       let isAdmitted = try draft.zones.allSatisfy {
         try draft.room(of: $0).admits(draft.author, in: $0)
       }
@@ -42,9 +42,9 @@ extension Engine {
       // For earlier incarnations, opening does not read own changes beyond a saved head.
       let old = Author(device: device, incarnation: previous)
       for zone in draft.zones where zone.head(of: old).sequence > 0 {
-        try store.save([zone.head(of: old)], of: zone.id)
+        try store.zones.save([zone.head(of: old)], of: zone.id)
       }
-      try store.add(
+      try store.notices.add(
         Notice(
           kind: .newLife, zone: nil, device: device,
           text: reason + "; this node now writes as incarnation \(draft.incarnation >> 32)",
@@ -114,14 +114,14 @@ extension Engine {
       let state = try zone(end.zone)
       guard membership(of: state.group).isActive(device) || Mutant.takesBackAsStranger.isActive
       else { continue }
-      let encoded = try store.changes(
+      let encoded = try store.log.changes(
         of: end.author, in: end.zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
       let changes = try encoded.map { try stored($0, in: state) }
       guard let last = changes.last, last.dot.sequence >= end.first else { continue }
-      try store.removeChanges(of: end.author, in: end.zone, through: last.dot.sequence)
+      try store.log.removeChanges(of: end.author, in: end.zone, through: last.dot.sequence)
       for (bytes, change) in zip(encoded, changes) {
         if change.dot.sequence < end.first {
-          try store.append(bytes, dot: change.dot, to: end.zone)
+          try store.log.append(bytes, dot: change.dot, to: end.zone)
         } else {
           result.append((end.zone, change))
         }
@@ -183,7 +183,7 @@ extension Engine {
     try tell(refused: refused, now: now)
     guard changes.count > refused, isOwnLife else { return }
     Probe.reissued.hit()
-    try store.add(
+    try store.notices.add(
       Notice(
         kind: .reissued, zone: nil, device: device,
         text: "\(changes.count - refused) changes that only this copy had were written again, "
@@ -194,7 +194,7 @@ extension Engine {
   private mutating func tell(refused: Int, now: UInt64) throws {
     guard refused > 0 else { return }
     Probe.reissueRefused.hit()
-    try store.add(
+    try store.notices.add(
       Notice(
         kind: .reissued, zone: nil, device: device,
         text: "\(refused) changes of this device were not written again, because you may no longer "
@@ -246,7 +246,7 @@ extension Engine {
   private func lost(among logs: [Frontier.Entry], in id: ZoneID) throws -> Frontier.Entry? {
     let zone = try zone(id)
     var waiting: Set<Author> = []
-    for entry in try store.pendingEntries(in: id)
+    for entry in try store.pending.entries(in: id)
     where entry.reason == .cause || entry.reason == .falseClaim {
       guard let author = entry.author(in: zone), author != self.author else { continue }
       let next = zone.head(of: author).sequence + 1
@@ -263,23 +263,24 @@ extension Engine {
     let voids = try roleVoids(of: zone)
     try save(RoleVoids(), of: zone)
     let ends = zones[place].heads.filter { $0.forkedAt != nil && proven[$0.author] == nil }
-    let segments = try store.segments(of: zone).sorted {
+    let segments = try store.log.segments(of: zone).sorted {
       ($0.author, $0.first) < ($1.author, $1.first)
     }
-    let blobs = try segments.compactMap { try store.bytes(of: $0.digest, in: zone) }
+    let blobs = try segments.compactMap { try store.log.bytes(of: $0.digest, in: zone) }
     let unsealed = try zones[place].heads.map(\.author).filter { $0.device == device }
       .map { author in
-        try store.changes(
+        try store.log.changes(
           of: author, in: zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
       }
-    try store.removeRecords(of: zone)
-    try store.removeHeads(of: zone)
+    try store.records.removeAll(of: zone)
+    try store.projections.removeRows(of: zone)
+    try store.zones.removeHeads(of: zone)
     zones[place].resetHeads()
-    if let base = try store.baseSnapshot(of: zone) {
+    if let base = try store.snapshots.base(of: zone) {
       Probe.rebuiltFromSnapshot.hit()
       try load(snapshot: base, into: zone, isAccepted: true, nowMilliseconds: nowMilliseconds)
     }
-    try store.setFact(Engine.checkedDigestFact(of: zone), nil)
+    try store.facts.set(Engine.checkedDigestFact(of: zone), to: nil)
     let report = try receive(
       blobs, in: zone, ends: ends, isRebuilding: true, nowMilliseconds: nowMilliseconds)
     unprovenForks += report.evidence
@@ -292,7 +293,7 @@ extension Engine {
       guard head.forkedAt == nil, head.sequence > 0 else { continue }
       head.forkedAt = end.forkedAt
       zones[place].set(head)
-      try store.save([head], of: zone)
+      try store.zones.save([head], of: zone)
     }
     try tell(
       of: try roleVoids(of: zone).changes(besides: voids), in: zones[place],
@@ -329,7 +330,7 @@ extension Engine {
       try advance(&head, over: change, hash: hash)
       zones[place].set(head)
     }
-    try store.save(zones[place].heads, of: zones[place].id)
+    try store.zones.save(zones[place].heads, of: zones[place].id)
   }
 }
 

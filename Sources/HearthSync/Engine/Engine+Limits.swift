@@ -72,9 +72,9 @@ extension Engine {
       "recovery words and links of \(name) let in more devices than one person may have "
       + "(\(Limits.maximumDevices), with \(Limits.maximumLives) incarnations in all)"
     let fact = "limit.arrivals.\(person.hex)"
-    guard try store.fact(fact) == nil else { return reason }
-    try store.setFact(fact, Engine.bytes(of: nowMilliseconds))
-    try store.add(
+    guard try store.facts.value(of: fact) == nil else { return reason }
+    try store.facts.set(fact, to: Engine.bytes(of: nowMilliseconds))
+    try store.notices.add(
       Notice(
         kind: .limit, zone: zone.id, device: nil,
         text: "\(reason): the others have no place. If that was not \(name), \(name) can still use "
@@ -92,10 +92,10 @@ extension Engine {
     advice: String? = nil, nowMilliseconds: UInt64
   ) throws {
     let fact = "limit.\(limit).\(device.hex)"
-    guard device != self.device, try store.fact(fact) == nil else { return }
-    try store.setFact(fact, Engine.bytes(of: nowMilliseconds))
+    guard device != self.device, try store.facts.value(of: fact) == nil else { return }
+    try store.facts.set(fact, to: Engine.bytes(of: nowMilliseconds))
     let name = deviceName(device, in: zone)
-    try store.add(
+    try store.notices.add(
       Notice(
         kind: .limit, zone: zone.id, device: device,
         text: "\(name) \(what); "

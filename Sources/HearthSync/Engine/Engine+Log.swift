@@ -31,7 +31,7 @@ extension Engine {
     let state = try self.zone(zone)
     var found: [LoggedChange] = []
     for author in state.heads.map(\.author) where author.device == device {
-      let encoded = try store.changes(
+      let encoded = try store.log.changes(
         of: author, in: zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
       found += try encoded.map { bytes in
         LoggedChange(

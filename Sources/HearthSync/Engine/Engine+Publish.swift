@@ -25,11 +25,11 @@ extension Engine {
     var made = 0
     var after: UInt64 = 0
     while true {
-      let encoded = try store.changes(
+      let encoded = try store.log.changes(
         of: author, in: state.id, after: after, limit: Limits.maximumSegmentChanges)
       guard !encoded.isEmpty else { break }
       for segment in try sealer.seal(encoded) {
-        try store.save(segment.description, bytes: segment.bytes, in: state.id)
+        try store.log.save(segment.description, bytes: segment.bytes, in: state.id)
         excerpts.keep(
           segment.excerpt, of: segment.description.digest, length: encoded.count)
         after = segment.description.last
@@ -39,8 +39,8 @@ extension Engine {
     }
     guard made > 0 else { return 0 }
     // The head is saved first, because opening reads own changes only beyond it.
-    try store.save([head], of: state.id)
-    try store.removeChanges(of: author, in: state.id, through: after)
+    try store.zones.save([head], of: state.id)
+    try store.log.removeChanges(of: author, in: state.id, through: after)
     return made
   }
 
@@ -66,7 +66,7 @@ extension Engine {
     var merged = 0
     try store.transaction {
       merged = 0
-      var small = try store.segments(of: zone).filter {
+      var small = try store.log.segments(of: zone).filter {
         $0.author == author && $0.byteCount < Engine.smallSegmentBytes
       }
       guard small.count >= Engine.compactionThreshold, !Mutant.neverCompacts.isActive else {
@@ -93,7 +93,7 @@ extension Engine {
       return true
     }
     guard state.epochs.count > 1 else { return true }
-    guard let bytes = try store.bytes(of: segment.digest, in: state.id) else { return false }
+    guard let bytes = try store.log.bytes(of: segment.digest, in: state.id) else { return false }
     let tag = try Envelope.parseHeader(bytes).epochTag
     if state.kind == .control { return tag == state.currentEpoch?.tag }
     return keysForNewcomers(of: state).contains { $0.tag == tag }
@@ -116,7 +116,7 @@ extension Engine {
     let opener = SegmentOpener(zone: state, membership: membership(of: state.group))
     var encoded: [[UInt8]] = []
     for segment in run {
-      guard let bytes = try store.bytes(of: segment.digest, in: state.id),
+      guard let bytes = try store.log.bytes(of: segment.digest, in: state.id),
         case .opened(let opened) = try opener.open(bytes)
       else {
         throw SyncError(.corrupt, "an own segment of zone \(state.name) cannot be read")
@@ -131,9 +131,9 @@ extension Engine {
     let sealed = try SegmentSealer(zone: state, identity: identity).seal(encoded)
     Probe.segmentsMerged.hit()
     guard sealed.count < run.count else { return 0 }
-    for segment in run { try store.removeSegment(segment.digest, in: state.id) }
+    for segment in run { try store.log.removeSegment(segment.digest, in: state.id) }
     for segment in sealed {
-      try store.save(segment.description, bytes: segment.bytes, in: state.id)
+      try store.log.save(segment.description, bytes: segment.bytes, in: state.id)
     }
     return run.count
   }

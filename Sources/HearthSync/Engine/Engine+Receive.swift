@@ -113,7 +113,7 @@ extension Engine {
     var strangers: [[UInt8]] = []
     // Segments that are pending on a key arrived earlier.
     var waiting = Dictionary(
-      grouping: try store.pendingEntries(in: zone).filter { $0.reason == .epoch }, by: \.epochTag
+      grouping: try store.pending.entries(in: zone).filter { $0.reason == .epoch }, by: \.epochTag
     ).mapValues { $0.map(\.digest) }
     let group = try self.zone(zone).group
     var ring = KeyRing(zones)
@@ -134,7 +134,7 @@ extension Engine {
         try learnt.flatMap { tag in
           let earlier = waiting.removeValue(forKey: Identifier(tag)) ?? []
           return (closed.removeValue(forKey: tag) ?? [])
-            + (try earlier.compactMap { try store.bytes(ofPending: $0, in: zone) })
+            + (try earlier.compactMap { try store.pending.bytes(of: $0, in: zone) })
         }
       }
       due = try nowOpen()
@@ -163,11 +163,11 @@ extension Engine {
     let readiness = try readiness(
       of: state, membership(of: state.group), isRebuilding: false, hasNews: hasNews,
       hasWaiting: true)
-    return try store.pendingEntries(in: zone)
+    return try store.pending.entries(in: zone)
       .filter {
         ($0.reason == .epoch || $0.reason == .author) && readiness.isReady($0, in: state, [:])
       }
-      .compactMap { try store.bytes(ofPending: $0.digest, in: zone) }
+      .compactMap { try store.pending.bytes(of: $0.digest, in: zone) }
   }
 
   /// Receives segments, also during a rebuild, in which held-back logs end where they ended before.
@@ -184,7 +184,7 @@ extension Engine {
       draft = zones[place]
       report = ReceiveReport()
       tickedClock = clock
-      var intake = Intake(blobs, waiting: try store.pendingEntries(in: zone))
+      var intake = Intake(blobs, waiting: try store.pending.entries(in: zone))
       var readiness = try readiness(
         of: draft, membership, isRebuilding: isRebuilding, hasNews: intake.hasFresh,
         hasWaiting: !intake.waiting.isEmpty)
@@ -229,7 +229,7 @@ extension Engine {
       try save(intake, in: draft, &report)
       try noteTried(intake.waiting.values.map(\.entry), in: zones[place])
       if !Mutant.forgetsHead.isActive {
-        try store.save(
+        try store.zones.save(
           draft.heads.filter { zones[place].head(of: $0.author) != $0 }, of: draft.id)
       }
       let voids = try note(report.voids, in: zone)
@@ -381,12 +381,12 @@ extension Engine {
     for device in leads.keys.sorted() where device != self.device {
       let fact = "clock." + device.hex
       guard let lead = leads[device], membership.device(device) != nil,
-        try store.fact(fact) == nil
+        try store.facts.value(of: fact) == nil
       else { continue }
       Probe.clockNoticed.hit()
-      try store.setFact(fact, Engine.bytes(of: nowMilliseconds))
+      try store.facts.set(fact, to: Engine.bytes(of: nowMilliseconds))
       let minutes = (lead + HybridClock.maximumLeadMilliseconds) / 60_000
-      try store.add(
+      try store.notices.add(
         Notice(
           kind: .clock, zone: zone.id, device: device,
           text: "the clock of \(deviceName(device, in: zone)) is \(minutes) minutes ahead of this "
@@ -402,7 +402,7 @@ extension Engine {
     // Segments kept unread are in the log under their own claims.
     let unread = Set(slice.unopened.filter { $0.reason == .format }.map(\.digest))
     for digest in slice.unread.subtracting(unread).sorted() {
-      try store.removeSegment(digest, in: draft.id)
+      try store.log.removeSegment(digest, in: draft.id)
     }
     for segment in slice.unopened { intake.wait(segment, in: draft) }
     for item in queue.waiting {
@@ -417,7 +417,7 @@ extension Engine {
       let stored = StoredSegment(
         author: segment.author, first: segment.first, last: segment.last, digest: segment.digest,
         byteCount: segment.bytes.count)
-      try store.save(stored, bytes: segment.bytes, in: draft.id)
+      try store.log.save(stored, bytes: segment.bytes, in: draft.id)
       excerpts.keep(
         LogExcerpt(segment), of: segment.digest, length: segment.changes.count)
     }
@@ -433,7 +433,7 @@ extension Engine {
     else { return }
     let author = Author(device: device, incarnation: frame.incarnation)
     guard frame.lastSeq > zone.head(of: author).sequence else { return }
-    try store.save(
+    try store.log.save(
       StoredSegment(
         author: author, first: frame.firstSeq, last: frame.lastSeq, digest: segment.digest,
         byteCount: segment.bytes.count), bytes: segment.bytes, in: zone.id)
@@ -458,9 +458,9 @@ extension Engine {
       let evidence = PendingSegment(
         digest: fork.segment.digest, reason: .quarantine,
         wait: PendingWait(isPartlyApplied: isPartlyApplied), bytes: fork.segment.bytes)
-      try store.save(evidence, in: zone.id)
+      try store.pending.save(evidence, in: zone.id)
       intake.waitsStored(evidence, in: zone)
-      try store.add(
+      try store.notices.add(
         Notice(
           kind: .fork, zone: zone.id, device: fork.author.device,
           text: (fork.isDouble

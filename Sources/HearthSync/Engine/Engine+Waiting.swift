@@ -24,7 +24,7 @@ extension Engine {
   /// segments were opened.
   package func waitingSegments(in id: ZoneID) throws -> [WaitingSegment] {
     let state = try zone(id)
-    let entries = try store.pendingEntries(in: id)
+    let entries = try store.pending.entries(in: id)
     // After a false claim, an author's later citations prove nothing.
     let liars = Set(entries.filter { $0.reason == .falseClaim }.compactMap { $0.author(in: state) })
     var found: [WaitingSegment] = []

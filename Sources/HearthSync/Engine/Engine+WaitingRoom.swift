@@ -113,7 +113,7 @@ extension Engine {
     let refusals = try Refusals(of: zone.id, in: store)
     return ExaminedFiles(
       of: zone, refusals, crowded,
-      pending: crowded.isEmpty ? [] : try store.pendingEntries(in: zone.id),
+      pending: crowded.isEmpty ? [] : try store.pending.entries(in: zone.id),
       knowing: refusals.isEmpty ? [] : try knowledge(of: zone))
   }
 
@@ -142,10 +142,10 @@ extension Engine {
 
   /// Stores the pending segments and removes those that are no longer pending.
   func save(_ intake: Intake, in zone: ZoneState, _ report: inout ReceiveReport) throws {
-    for digest in intake.gone.keys.sorted() { try store.removePending(digest, in: zone.id) }
+    for digest in intake.gone.keys.sorted() { try store.pending.remove(digest, in: zone.id) }
     for entry in intake.dropped {
-      try store.removePending(entry.digest, in: zone.id)
-      if entry.reason == .format { try store.removeSegment(entry.digest, in: zone.id) }
+      try store.pending.remove(entry.digest, in: zone.id)
+      if entry.reason == .format { try store.log.removeSegment(entry.digest, in: zone.id) }
     }
     for digest in intake.waiting.keys.sorted() {
       guard let item = intake.waiting[digest] else { continue }
@@ -156,7 +156,7 @@ extension Engine {
       }
       let segment = PendingSegment(
         digest: digest, reason: item.entry.reason, wait: item.entry.wait, bytes: bytes)
-      try store.save(segment, in: zone.id)
+      try store.pending.save(segment, in: zone.id)
       if segment.reason == .format { try keepInLog(segment, in: zone) }
     }
   }

@@ -73,7 +73,7 @@ extension Engine {
     let bytes = encoder.bytes
     try advance(&head, over: change, hash: chainHash(of: bytes, in: state))
     if Mutant.logApart.isActive {
-      try store.transaction { try store.append(bytes, dot: change.dot, to: zone) }
+      try store.transaction { try store.log.append(bytes, dot: change.dot, to: zone) }
     }
     let membership = membership(of: state.group)
     let heads = try known(ofControl: state.group, head)
@@ -86,12 +86,12 @@ extension Engine {
         by: writer
       ) { membership.standing(of: $0, knownTo: device, at: heads) }
       try checkRoom(in: applier, of: writer)
-      if !Mutant.logApart.isActive { try store.append(bytes, dot: change.dot, to: zone) }
+      if !Mutant.logApart.isActive { try store.log.append(bytes, dot: change.dot, to: zone) }
       if change.dot.sequence % UInt64(Engine.headInterval) == 0
         || bytes.count >= Engine.headBytes
       {
         Probe.headSavedWithWrite.hit()
-        try store.save([head], of: zone)
+        try store.zones.save([head], of: zone)
       }
       try applier.flush()
     }

@@ -92,7 +92,7 @@ package struct Engine<S: Store> {
 extension Engine {
   /// Reads zones, keys, heads and memberships from the store.
   mutating func load(nowMilliseconds: UInt64) throws {
-    zones = try store.zones().map { stored in
+    zones = try store.zones.all().map { stored in
       let secret = try ZoneSecret.recovered(
         stored.wrappedSecret, by: identity, zoneID: stored.id.bytes)
       let epochs = try stored.wrappedEpochs.map { wrapped in
@@ -100,7 +100,7 @@ extension Engine {
           wrapped, by: identity, groupID: stored.group.bytes, zoneID: stored.id.bytes)
       }
       return ZoneState(
-        stored, secret: secret, epochs: epochs, heads: try store.heads(of: stored.id))
+        stored, secret: secret, epochs: epochs, heads: try store.zones.heads(of: stored.id))
     }
     zones.sort { $0.id < $1.id }
     privateGroup = try storedPrivateGroup()
@@ -127,7 +127,7 @@ extension Engine {
       var found = true
       while found {
         found = false
-        let encoded = try store.changes(
+        let encoded = try store.log.changes(
           of: author, in: zones[place].id, after: head.sequence, limit: Engine.headInterval)
         for bytes in encoded {
           let change = try stored(bytes, in: zones[place])

@@ -135,7 +135,7 @@ extension Refusals {
 
   /// Reads what is noted of a zone; nothing if it was noted under other rules, or is damaged.
   init(of zone: ZoneID, in store: some Store) throws {
-    guard let bytes = try store.fact(Refusals.factName(zone)) else {
+    guard let bytes = try store.facts.value(of: Refusals.factName(zone)) else {
       self.init()
       return
     }
@@ -152,13 +152,13 @@ extension Refusals {
     guard !refused.isEmpty else { return }
     var refusals = try Refusals(of: zone, in: store)
     refusals.note(refused, knowing: try knowledge())
-    try store.setFact(factName(zone), refusals.encoded)
+    try store.facts.set(factName(zone), to: refusals.encoded)
   }
 
   /// Forgets what is noted of a zone, so that everything is examined again.
   static func forget(_ zone: ZoneID, in store: some Store) throws {
-    guard try store.fact(factName(zone)) != nil else { return }
-    try store.setFact(factName(zone), nil)
+    guard try store.facts.value(of: factName(zone)) != nil else { return }
+    try store.facts.set(factName(zone), to: nil)
   }
 
   /// The encoding for the store; a digest at its end shows damage, which might hide good files.

@@ -126,16 +126,16 @@ extension Engine {
   static var voidNoticeMilliseconds: UInt64 { 24 * 60 * 60 * 1000 }
 
   func roleVoids(of zone: ZoneID) throws -> RoleVoids {
-    guard let bytes = try store.fact(Engine.voidsFact(zone)) else { return RoleVoids() }
+    guard let bytes = try store.facts.value(of: Engine.voidsFact(zone)) else { return RoleVoids() }
     return try RoleVoids(bytes)
   }
 
   func save(_ voids: RoleVoids, of zone: ZoneID) throws {
     let name = Engine.voidsFact(zone)
     if voids == RoleVoids() {
-      if try store.fact(name) != nil { try store.setFact(name, nil) }
+      if try store.facts.value(of: name) != nil { try store.facts.set(name, to: nil) }
     } else {
-      try store.setFact(name, voids.bytes)
+      try store.facts.set(name, to: voids.bytes)
     }
   }
 
@@ -168,11 +168,11 @@ extension Engine {
     for (device, voids) in byDevice.sorted(by: { $0.key < $1.key }) {
       if device != self.device {
         let fact = "void.told.\(zone.id.hex).\(device.hex)"
-        let told = try store.fact(fact).flatMap { try? Engine.number(of: $0) }
+        let told = try store.facts.value(of: fact).flatMap { try? Engine.number(of: $0) }
         if let told, nowMilliseconds < told &+ Engine.voidNoticeMilliseconds { continue }
-        try store.setFact(fact, Engine.bytes(of: nowMilliseconds))
+        try store.facts.set(fact, to: Engine.bytes(of: nowMilliseconds))
       }
-      try store.add(
+      try store.notices.add(
         Notice(
           kind: .void, zone: zone.id, device: device, text: words(for: voids, of: device, in: zone),
           milliseconds: nowMilliseconds))

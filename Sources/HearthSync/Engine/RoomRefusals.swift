@@ -100,13 +100,13 @@ extension RoomRefusals {
   /// Reads what is noted of a zone.
   init(of zone: ZoneID, in store: some Store) throws {
     self.init()
-    guard let bytes = try store.fact(RoomRefusals.factName(zone)) else { return }
+    guard let bytes = try store.facts.value(of: RoomRefusals.factName(zone)) else { return }
     self = try RoomRefusals(decoding: bytes)
   }
 
   /// Writes what is noted of a zone.
   func save(of zone: ZoneID, in store: some Store) throws {
-    try store.setFact(RoomRefusals.factName(zone), encoded)
+    try store.facts.set(RoomRefusals.factName(zone), to: encoded)
   }
 
   /// The encoding for the store.

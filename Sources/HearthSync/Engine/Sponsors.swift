@@ -13,7 +13,7 @@ struct Sponsors {
   ///
   /// - Throws: `CodecError` for bytes that this type does not write.
   init(of zone: ZoneID, in store: some Store) throws {
-    guard let bytes = try store.fact(Sponsors.factName(zone)) else { return }
+    guard let bytes = try store.facts.value(of: Sponsors.factName(zone)) else { return }
     var reader = ByteReader(bytes)
     let count = try reader.count(
       "sponsors", itemBytes: 2 * Identifier.byteCount, atMost: Limits.maximumAuthors)
@@ -31,7 +31,7 @@ struct Sponsors {
     guard !begun.isEmpty else { return }
     var sponsors = try Sponsors(of: zone, in: store)
     sponsors.people.merge(begun) { noted, _ in noted }
-    try store.setFact(factName(zone), sponsors.bytes)
+    try store.facts.set(factName(zone), to: sponsors.bytes)
   }
 
   private static func factName(_ zone: ZoneID) -> String { "sponsors.\(zone.hex)" }

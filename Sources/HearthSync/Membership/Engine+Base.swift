@@ -15,7 +15,7 @@ extension Engine {
     let zone = try zone(id)
     let membership = membership(of: zone.group)
     let mayBe = membership.hasTriedCuts
-    guard zone.kind == .data, try store.baseSnapshot(of: id, atMost: 1) != nil else { return nil }
+    guard zone.kind == .data, try store.snapshots.base(of: id, atMost: 1) != nil else { return nil }
     // If keys are withheld, only another snapshot would help, and nobody has to make one.
     let late =
       membership.withholdsKeys ? [] : membership.devicesBelonging(since: Frontier())

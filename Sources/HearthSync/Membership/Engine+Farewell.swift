@@ -48,7 +48,7 @@ extension Engine {
       return nil
     }
     let opener = SegmentOpener(zone: control, membership: membership)
-    for segment in try store.pending(in: control.id) {
+    for segment in try store.pending.segments(in: control.id) {
       guard case .opened(let opened)? = try? opener.open(segment.bytes),
         let person = membership.person(of: opened.author.device),
         membership.isActive(opened.author.device),

@@ -34,20 +34,20 @@ extension Engine {
       else { return nil }
       return segment
     }
-    let stored = try store.segments(of: zone.id).filter {
+    let stored = try store.log.segments(of: zone.id).filter {
       $0.author == author && $0.first <= sequence && sequence <= $0.last
         && fits($0.digest, $0.byteCount)
     }
     for segment in stored.prefix(Engine.triedHolders) {
-      if let found = opened(try store.bytes(of: segment.digest, in: zone.id)) { return found }
+      if let found = opened(try store.log.bytes(of: segment.digest, in: zone.id)) { return found }
     }
     let head = zone.head(of: author)
-    let begun = try store.pendingEntries(in: zone.id).filter {
+    let begun = try store.pending.entries(in: zone.id).filter {
       $0.wait.isPartlyApplied && $0.author(in: zone) == author
         && $0.first <= sequence && sequence <= $0.last && fits($0.digest, $0.byteCount)
     }
     for entry in begun.prefix(Engine.triedHolders) {
-      let found = opened(try store.bytes(ofPending: entry.digest, in: zone.id))
+      let found = opened(try store.pending.bytes(of: entry.digest, in: zone.id))
       if let found, found.agrees(with: head) { return found }
     }
     return nil
@@ -76,7 +76,7 @@ extension Engine {
   ) throws -> [CausalQueue.Fork] {
     let suspects = covered.filter { $0.author.device != device }
     guard !suspects.isEmpty else { return [] }
-    let known = Set(try store.segments(of: zone.id).map(\.digest))
+    let known = Set(try store.log.segments(of: zone.id).map(\.digest))
     var forks: [CausalQueue.Fork] = []
     for segment in suspects.filter({ !known.contains($0.digest) }).prefix(Engine.comparedSegments) {
       guard let holder = try applied(segment.author, segment.last, in: zone),
@@ -142,16 +142,16 @@ extension Engine {
         let fact = "fork.\(zone.id.hex).\(author.incarnation)"
         // A further history may end the log earlier than the first two did.
         var before = UInt64.max
-        if let bytes = try store.fact(fact) {
+        if let bytes = try store.facts.value(of: fact) {
           var reader = ByteReader(bytes)
           before = try reader.fixed64("end of a log")
         }
         guard end < before else { continue }
         let opener = SegmentOpener(zone: zone, membership: membership(of: group))
         var changes: [UInt64: Change] = [:]
-        for segment in try store.segments(of: zone.id)
+        for segment in try store.log.segments(of: zone.id)
         where segment.author == author && segment.last >= end {
-          guard let bytes = try store.bytes(of: segment.digest, in: zone.id),
+          guard let bytes = try store.log.bytes(of: segment.digest, in: zone.id),
             case .opened(let opened)? = try? opener.open(bytes)
           else { continue }
           for change in opened.changes where (end..<before).contains(change.dot.sequence) {
@@ -160,7 +160,7 @@ extension Engine {
         }
         Probe.forkReissued.hit(if: !changes.isEmpty)
         try store.transaction {
-          try store.setFact(fact, Engine.bytes(of: end))
+          try store.facts.set(fact, to: Engine.bytes(of: end))
           try reissue(
             changes.sorted { $0.key < $1.key }.map { (zone.id, $0.value) }, now: nowMilliseconds)
         }

@@ -58,8 +58,8 @@ extension Engine {
     let tag = try EpochKey.tag(ofID: epoch)
     var found: [(name: SegmentName, bytes: [UInt8])] = []
     var byteCount = 0
-    for segment in try store.segments(of: control.id).sorted(by: { $1.last < $0.last }) {
-      guard let bytes = try store.bytes(of: segment.digest, in: control.id),
+    for segment in try store.log.segments(of: control.id).sorted(by: { $1.last < $0.last }) {
+      guard let bytes = try store.log.bytes(of: segment.digest, in: control.id),
         (try? Envelope.parseHeader(bytes))?.epochTag == tag
       else { continue }
       byteCount += bytes.count

@@ -35,7 +35,7 @@ extension Engine {
   ) throws -> ControlOperation? {
     let control = try controlZone(of: group)
     guard let epoch = control.currentEpoch?.id,
-      try store.pendingEntries(in: control.id).contains(where: { $0.reason == .epoch }),
+      try store.pending.entries(in: control.id).contains(where: { $0.reason == .epoch }),
       membership.lastComplaint(of: device, in: control.id)?.epoch != epoch
     else { return nil }
     return .complaint(.init(zone: control.id, epoch: epoch, isLast: true))

@@ -112,7 +112,7 @@ extension Engine {
     for dot in contradicted { starts[dot.author] = min(starts[dot.author] ?? .max, dot.sequence) }
     // Operations of a log that will be cut off are not shown permanently.
     let lasting = try shownHistories(
-      in: Membership.items(of: try store.events(of: ControlOperation.type, in: control.id))
+      in: Membership.items(of: try store.records.events(of: ControlOperation.type, in: control.id))
         .filter { $0.version.dot.sequence < control.forkEnds[$0.version.dot.author] ?? .max },
       of: group)
     var ledger = lasting.ledgers[device] ?? ShownLedger()
@@ -120,7 +120,7 @@ extension Engine {
     for (life, start) in starts.sorted(by: { $0.key < $1.key }) {
       var tree = ShownTree(lasting.segments(of: life))
       let stored = Set(
-        try store.segments(of: control.id).filter { $0.author == life }.map(\.digest))
+        try store.log.segments(of: control.id).filter { $0.author == life }.map(\.digest))
       let held = try held(of: life, from: start, in: control)
       let applied = held.filter { stored.contains($0.digest) }
       // All segments or none: separate pieces would count as several histories.
@@ -147,10 +147,10 @@ extension Engine {
     of life: Author, from start: UInt64, in control: ZoneState
   ) throws -> [OpenedSegment] {
     let opener = SegmentOpener(zone: control, membership: membership(of: control.group))
-    var bytes = try store.segments(of: control.id)
+    var bytes = try store.log.segments(of: control.id)
       .filter { $0.author == life && $0.last >= start }
-      .compactMap { try store.bytes(of: $0.digest, in: control.id) }
-    bytes += try store.pending(in: control.id)
+      .compactMap { try store.log.bytes(of: $0.digest, in: control.id) }
+    bytes += try store.pending.segments(in: control.id)
       .filter { $0.reason == .quarantine || $0.reason == .cause || $0.reason == .gap }
       .map(\.bytes)
     var held: [Identifier: OpenedSegment] = [:]

@@ -13,7 +13,7 @@ extension Engine {
   mutating func refreshMembership(of group: GroupID, isLoading: Bool = false) throws {
     let control = try controlZone(of: group)
     let items = Membership.items(
-      of: try store.events(of: ControlOperation.type, in: control.id))
+      of: try store.records.events(of: ControlOperation.type, in: control.id))
     let stored =
       memberships[group] == nil ? try StoredProofs.read(of: group, from: store) : ProofBook()
     var shown = try shownHistories(in: items, of: group)
@@ -63,7 +63,7 @@ extension Engine {
       // A citation of one of two histories becomes proven once both are shown.
       let isProven =
         try before.forks.ends != membership.forks.ends
-        && store.pendingEntries(in: zone.id).contains { $0.reason == .falseClaim }
+        && store.pending.entries(in: zone.id).contains { $0.reason == .falseClaim }
       if try isAffected(zone, before, membership) || isBeyondFork(zone) || isProven {
         Probe.zoneRejudged.hit()
         try rebuild(zone.id, nowMilliseconds: nowMilliseconds)
@@ -76,7 +76,7 @@ extension Engine {
       try reissueForked(of: group, nowMilliseconds: nowMilliseconds)
     }
     for zone in zones where zone.group == group {
-      let waits = try store.pendingEntries(in: zone.id).contains {
+      let waits = try store.pending.entries(in: zone.id).contains {
         $0.reason == .epoch || $0.reason == .author
       }
       guard waits else { continue }
@@ -122,7 +122,9 @@ extension Engine {
   private func isSubjectAffected(
     _ zone: ZoneState, _ before: Membership, _ after: Membership
   ) throws -> Bool {
-    guard let fact = try store.fact(Applier<S>.subjectsName(of: zone.id)) else { return false }
+    guard let fact = try store.facts.value(of: Applier<S>.subjectsName(of: zone.id)) else {
+      return false
+    }
     return try Applier<S>.subjects(in: fact).contains { person in
       let new = after.standingGrounds(of: person)
       return before.standingGrounds(of: person).contains { new[$0.key] != $0.value }
@@ -186,9 +188,11 @@ extension Engine {
 
   /// Stores all keys of a zone; false if the store lacks the zone.
   func keepKeys(of zone: ZoneState) throws -> Bool {
-    guard var stored = try store.zones().first(where: { $0.id == zone.id }) else { return false }
+    guard var stored = try store.zones.all().first(where: { $0.id == zone.id }) else {
+      return false
+    }
     stored.wrappedEpochs = try zone.epochs.map { try $0.protected(by: identity) }
-    try store.transaction { try store.save(stored) }
+    try store.transaction { try store.zones.save(stored) }
     return true
   }
 
@@ -211,10 +215,12 @@ extension Engine {
         }
       }
     }
-    if let chosen, chosen != zone.writeEpoch, try store.fact(Engine.epochFact(chosen)) == nil {
+    if let chosen, chosen != zone.writeEpoch,
+      try store.facts.value(of: Engine.epochFact(chosen)) == nil
+    {
       let written = zone.heads.reduce(UInt64(0)) { $0 &+ $1.sequence }
       try store.transaction {
-        try store.setFact(Engine.epochFact(chosen), Engine.bytes(of: written))
+        try store.facts.set(Engine.epochFact(chosen), to: Engine.bytes(of: written))
       }
     }
     // While no epoch is usable, reading continues under the last one, and so do the writes needed

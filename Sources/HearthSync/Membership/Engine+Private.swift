@@ -8,7 +8,7 @@ extension Engine {
 
   /// The group that a fact names; by default the first private database of this device.
   func storedPrivateGroup() throws -> GroupID? {
-    if let bytes = try store.fact(Engine.privateGroupFact) {
+    if let bytes = try store.facts.value(of: Engine.privateGroupFact) {
       return try Engine.identifier(bytes)
     }
     return zones.first { $0.database == .personal }?.group
@@ -22,7 +22,7 @@ extension Engine {
       guard try controlZone(of: group).database == .personal else {
         throw SyncError(.invalidOperation, "a household is not a private database")
       }
-      try store.setFact(Engine.privateGroupFact, group.bytes)
+      try store.facts.set(Engine.privateGroupFact, to: group.bytes)
       draft.privateGroup = group
     }
     self = draft

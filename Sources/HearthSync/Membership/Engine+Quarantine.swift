@@ -99,13 +99,13 @@ extension Engine {
   private func logged(_ author: Author, in zone: ZoneState) throws -> [Change] {
     let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
     var changes: [UInt64: Change] = [:]
-    for segment in try store.segments(of: zone.id) where segment.author == author {
-      guard let bytes = try store.bytes(of: segment.digest, in: zone.id),
+    for segment in try store.log.segments(of: zone.id) where segment.author == author {
+      guard let bytes = try store.log.bytes(of: segment.digest, in: zone.id),
         case .opened(let opened)? = try? opener.open(bytes)
       else { continue }
       for change in opened.changes { changes[change.dot.sequence] = change }
     }
-    for encoded in try store.changes(
+    for encoded in try store.log.changes(
       of: author, in: zone.id, after: 0, limit: Limits.maximumSegmentChanges)
     {
       let change = try stored(encoded, in: zone)

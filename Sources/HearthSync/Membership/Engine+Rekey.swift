@@ -263,7 +263,7 @@ extension Engine {
   /// The number of changes in a zone since an epoch was made, by this device's count.
   private func writtenUnder(_ epoch: EpochRecord, in zone: ZoneState) -> UInt64 {
     let total = zone.heads.reduce(UInt64(0)) { $0 &+ $1.sequence }
-    let fact = try? store.fact(Engine.epochFact(epoch.grant.epoch))
+    let fact = try? store.facts.value(of: Engine.epochFact(epoch.grant.epoch))
     var reader = ByteReader(fact ?? Engine.bytes(of: total))
     return total &- ((try? reader.fixed64("changes")) ?? total)
   }

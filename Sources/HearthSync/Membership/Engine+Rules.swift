@@ -18,7 +18,7 @@ extension Engine {
   /// - Throws: The store's errors.
   package mutating func followMembershipRules(nowMilliseconds: UInt64) throws {
     let current = Engine.bytes(of: Engine.membershipRules)
-    guard try store.fact(Engine.membershipRulesFact) != current else { return }
+    guard try store.facts.value(of: Engine.membershipRulesFact) != current else { return }
     var isWhole = true
     for zone in zones where zone.kind == .data {
       do {
@@ -28,6 +28,6 @@ extension Engine {
       }
     }
     guard isWhole else { return }
-    try store.transaction { try store.setFact(Engine.membershipRulesFact, current) }
+    try store.transaction { try store.facts.set(Engine.membershipRulesFact, to: current) }
   }
 }

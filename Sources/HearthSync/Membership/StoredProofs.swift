@@ -8,7 +8,7 @@ import HearthMembership
 enum StoredProofs {
   /// The results of earlier runs of the program.
   static func read(of group: GroupID, from store: some Store) throws -> ProofBook {
-    guard let bytes = try store.fact(name(of: group)) else { return ProofBook() }
+    guard let bytes = try store.facts.value(of: name(of: group)) else { return ProofBook() }
     return try ProofBook(decoding: bytes)
   }
 
@@ -16,7 +16,7 @@ enum StoredProofs {
   static func keep(_ proofs: ProofBook, of group: GroupID, in store: some Store) throws {
     let known = try read(of: group, from: store).count
     guard proofs.count > known, known < ProofBook.maximumStored else { return }
-    try store.transaction { try store.setFact(name(of: group), proofs.encoded) }
+    try store.transaction { try store.facts.set(name(of: group), to: proofs.encoded) }
   }
 
   private static func name(of group: GroupID) -> String { "proofs.\(group.hex)" }

@@ -97,74 +97,115 @@ package protocol StoredDamage: Error {
 
 /// The port through which the engine persists its state.
 ///
-/// Every method runs inside the transaction of ``transaction(_:)``: the writes of one transaction
+/// Every part is used inside a transaction of ``transaction(_:)``: the writes of one transaction
 /// become durable together or not at all. The store holds no rules; the engine holds no SQL.
 package protocol Store: AnyObject {
+  associatedtype Zones: ZoneStore
+  associatedtype Log: LogStore
+  associatedtype Pending: PendingStore
+  associatedtype Records: RecordStore
+  associatedtype Projections: ProjectionStore
+  associatedtype Snapshots: SnapshotStore
+  associatedtype Facts: FactStore
+  associatedtype Notices: NoticeStore
+
+  /// The zones, and how far each author's log is applied.
+  var zones: Zones { get }
+  /// The changes and sealed segments that are applied.
+  var log: Log { get }
+  /// The segments that wait.
+  var pending: Pending { get }
+  var records: Records { get }
+  /// What is derived from the records.
+  var projections: Projections { get }
+  var snapshots: Snapshots { get }
+  var facts: Facts { get }
+  var notices: Notices { get }
+
   /// Runs the body in one durable transaction, or in a nested part of the open transaction.
   ///
   /// An error undoes the whole body and nothing before it.
   func transaction<Result>(_ body: () throws -> Result) throws -> Result
+}
 
-  // Zones and keys
-  func zones() throws -> [StoredZone]
+/// The zones of a store with their keys, and the heads of their logs.
+package protocol ZoneStore {
+  func all() throws -> [StoredZone]
   func save(_ zone: StoredZone) throws
 
-  // Heads: how far each author's log is applied
   func heads(of zone: ZoneID) throws -> [LogHead]
   func save(_ heads: [LogHead], of zone: ZoneID) throws
   func removeHeads(of zone: ZoneID) throws
 
   /// Registers authors before any of their data is saved.
   func learn(_ authors: [Author]) throws
+}
 
-  // Own changes that are in no segment yet
+/// The applied changes: own ones that are in no segment yet, and sealed segments.
+package protocol LogStore {
   func append(_ change: [UInt8], dot: Dot, to zone: ZoneID) throws
   func changes(
     of author: Author, in zone: ZoneID, after sequence: UInt64, limit: Int
   ) throws -> [[UInt8]]
   func removeChanges(of author: Author, in zone: ZoneID, through sequence: UInt64) throws
 
-  // Sealed segments
   func save(_ segment: StoredSegment, bytes: [UInt8], in zone: ZoneID) throws
   func segments(of zone: ZoneID) throws -> [StoredSegment]
   func bytes(of segment: Identifier, in zone: ZoneID) throws -> [UInt8]?
   func removeSegment(_ digest: Identifier, in zone: ZoneID) throws
+}
 
-  // Pending segments
-  func save(_ pending: PendingSegment, in zone: ZoneID) throws
-  func pending(in zone: ZoneID) throws -> [PendingSegment]
-  func pendingEntries(in zone: ZoneID) throws -> [PendingEntry]
-  func bytes(ofPending digest: Identifier, in zone: ZoneID) throws -> [UInt8]?
-  func removePending(_ digest: Identifier, in zone: ZoneID) throws
+/// The segments that cannot be applied yet.
+package protocol PendingStore {
+  func save(_ segment: PendingSegment, in zone: ZoneID) throws
+  func segments(in zone: ZoneID) throws -> [PendingSegment]
+  /// Returns the pending segments without their bytes.
+  func entries(in zone: ZoneID) throws -> [PendingEntry]
+  func bytes(of segment: Identifier, in zone: ZoneID) throws -> [UInt8]?
+  func remove(_ digest: Identifier, in zone: ZoneID) throws
+}
 
-  // Records
-  func records(_ keys: [RecordKey], in zone: ZoneID) throws -> [RecordKey: RecordState]
+/// The records and events of zones.
+package protocol RecordStore {
+  func states(of keys: [RecordKey], in zone: ZoneID) throws -> [RecordKey: RecordState]
   func supplyShownValues(to state: inout RecordState, of key: RecordKey, in zone: ZoneID) throws
   func save(_ changes: [RecordChange], in zone: ZoneID) throws
   func insert(_ events: [(RecordKey, EventState)], in zone: ZoneID) throws
   func events(of type: TypeID, in zone: ZoneID) throws -> [(RecordID, EventState)]
-  func forEachRecord(
-    in zone: ZoneID, _ body: (RecordKey, StoredRecord) throws -> Void
-  ) throws
-  func removeRecords(of zone: ZoneID) throws
-
-  // Projections
-  func updateProjections(for keys: [RecordKey], in zone: ZoneID) throws
-
-  // The base snapshot of a zone, if it has one
-  func baseSnapshot(of zone: ZoneID, atMost byteCount: Int) throws -> [UInt8]?
-  func saveBaseSnapshot(_ bytes: [UInt8], of zone: ZoneID) throws
-  func removeBaseSnapshot(of zone: ZoneID) throws
-
-  // Facts about the node and notices to its person
-  func fact(_ name: String) throws -> [UInt8]?
-  func setFact(_ name: String, _ value: [UInt8]?) throws
-  func add(_ notice: Notice) throws
+  /// Runs the body for each record, in order of type and id.
+  func forEach(in zone: ZoneID, _ body: (RecordKey, StoredRecord) throws -> Void) throws
+  func removeAll(of zone: ZoneID) throws
 }
 
-extension Store {
+/// The tables that are derived from records.
+package protocol ProjectionStore {
+  /// Updates what depends on records that changed.
+  func update(for keys: [RecordKey], in zone: ZoneID) throws
+  func removeRows(of zone: ZoneID) throws
+}
+
+/// The base snapshot of each zone that has one.
+package protocol SnapshotStore {
+  func base(of zone: ZoneID, atMost byteCount: Int) throws -> [UInt8]?
+  func saveBase(_ bytes: [UInt8], of zone: ZoneID) throws
+  func removeBase(of zone: ZoneID) throws
+}
+
+extension SnapshotStore {
   /// The whole base snapshot of a zone, if it has one.
-  package func baseSnapshot(of zone: ZoneID) throws -> [UInt8]? {
-    try baseSnapshot(of: zone, atMost: Int(Int32.max))
+  package func base(of zone: ZoneID) throws -> [UInt8]? {
+    try base(of: zone, atMost: Int(Int32.max))
   }
+}
+
+/// Facts about the node, by name.
+package protocol FactStore {
+  func value(of name: String) throws -> [UInt8]?
+  /// Sets a fact; nil removes it.
+  func set(_ name: String, to value: [UInt8]?) throws
+}
+
+/// Notices to the node's person.
+package protocol NoticeStore {
+  func add(_ notice: Notice) throws
 }

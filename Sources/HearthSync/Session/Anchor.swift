@@ -94,7 +94,7 @@ package struct Anchor: Equatable, Sendable {
 
   private static func sealed<S: Store>(by engine: Engine<S>) throws -> [Sealed] {
     try engine.zones.compactMap { zone in
-      let last = try engine.store.segments(of: zone.id).filter { $0.author == engine.author }
+      let last = try engine.store.log.segments(of: zone.id).filter { $0.author == engine.author }
         .map(\.last).max()
       return last.map { Sealed(zone: zone.id, sequence: $0) }
     }
@@ -110,7 +110,7 @@ package struct Anchor: Equatable, Sendable {
       sealed: try sealed(by: engine))
     try file.replace(anchor.encoded)
     let mark = try mark(of: file, generation: anchor.generation)
-    try store.transaction { try store.setFact(factName, mark) }
+    try store.transaction { try store.facts.set(factName, to: mark) }
   }
 
   /// Compares the file with the database's note of it.
@@ -118,7 +118,7 @@ package struct Anchor: Equatable, Sendable {
     _ file: some AnchorFile, for engine: Engine<S>
   ) throws -> Verdict {
     if Mutant.ignoresAnchor.isActive { return .same }
-    let noted = try engine.store.fact(factName)
+    let noted = try engine.store.facts.value(of: factName)
     let notedGeneration = try notedGeneration(in: engine.store)
     guard let anchor = try read(file) else {
       // A new node has neither yet. A file alone is judged below: such a database may be from
@@ -163,7 +163,7 @@ package struct Anchor: Equatable, Sendable {
   }
 
   private static func notedGeneration(in store: some Store) throws -> UInt64 {
-    guard let noted = try store.fact(factName) else { return 0 }
+    guard let noted = try store.facts.value(of: factName) else { return 0 }
     var reader = ByteReader(noted)
     return try reader.fixed64("generation")
   }

@@ -34,7 +34,7 @@ extension Engine {
       .map { (place: SnapshotPlan.place(of: $0.group), word: word(of: $0, in: zone)) }
       .filter { $0.word.person != own.id }
     guard !others.isEmpty, let current = zone.currentEpoch,
-      try store.baseSnapshot(of: id) == nil
+      try store.snapshots.base(of: id) == nil
     else { return [] }
     let digest = try checkedDigest(of: zone, at: mark, under: Identifier(current.tag))
     let attest = ControlOperation.ZoneDigest(zone: id, mark: mark, digest: digest)
@@ -62,13 +62,13 @@ extension Engine {
   ) throws -> [UInt8] {
     let name = Engine.checkedDigestFact(of: zone.id)
     let key = mark.bytes + epoch.bytes
-    if let fact = try store.fact(name), fact.starts(with: key),
+    if let fact = try store.facts.value(of: name), fact.starts(with: key),
       fact.count == key.count + ControlOperation.ZoneDigest.digestBytes
     {
       return Array(fact.dropFirst(key.count))
     }
     let digest = try digest(of: zone.id)
-    try store.transaction { try store.setFact(name, key + digest) }
+    try store.transaction { try store.facts.set(name, to: key + digest) }
     return digest
   }
 

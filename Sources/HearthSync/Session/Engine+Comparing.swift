@@ -61,7 +61,7 @@ extension Engine {
     guard known != before else { return }
     let membership = membership(of: zone.group)
     known.keep { membership.isActive($0) }
-    try store.transaction { try store.setFact(Engine.comparisonFact(id), known.bytes) }
+    try store.transaction { try store.facts.set(Engine.comparisonFact(id), to: known.bytes) }
   }
 
   /// Makes the next look at a data zone due within a day, and a statement with it, as devices may
@@ -72,12 +72,12 @@ extension Engine {
   /// week at most, and looks once a day. The caller has a transaction open.
   func compareSoon(_ zone: ZoneState, nowMilliseconds now: UInt64) throws {
     guard zone.kind == .data else { return }
-    let kept = try store.fact(Engine.comparisonFact(zone.id))
+    let kept = try store.facts.value(of: Engine.comparisonFact(zone.id))
     // Nothing is to fail here because of what is remembered of comparing.
     var known = kept.flatMap { try? StateComparison($0) } ?? StateComparison()
     known.owe(by: now + Engine.riskMilliseconds, every: Engine.comparisonMilliseconds)
     guard known.bytes != kept else { return }
-    try store.setFact(Engine.comparisonFact(zone.id), known.bytes)
+    try store.facts.set(Engine.comparisonFact(zone.id), to: known.bytes)
   }
 
   /// The devices that have the same changes of a zone and report other records, in order.
@@ -91,7 +91,9 @@ extension Engine {
   }
 
   private func comparison(of zone: ZoneID) throws -> StateComparison {
-    guard let bytes = try store.fact(Engine.comparisonFact(zone)) else { return StateComparison() }
+    guard let bytes = try store.facts.value(of: Engine.comparisonFact(zone)) else {
+      return StateComparison()
+    }
     return try StateComparison(bytes)
   }
 
@@ -113,7 +115,7 @@ extension Engine {
   func comparisonMark(of zone: ZoneState) throws -> Identifier? {
     guard !zone.frontier.isEmpty,
       let operations = membership(of: zone.group).decidingOperations(withContents: false),
-      try !isAnythingVoid(in: zone, heads: zone.heads) || store.baseSnapshot(of: zone.id) == nil
+      try !isAnythingVoid(in: zone, heads: zone.heads) || store.snapshots.base(of: zone.id) == nil
     else { return nil }
     var writer = ByteWriter(capacity: operations.count + 64)
     writer.identifier(zone.id)
@@ -228,7 +230,7 @@ extension Engine {
     _ text: String, about device: DeviceID, in zone: ZoneState, _ now: UInt64
   ) throws {
     try store.transaction {
-      try store.add(
+      try store.notices.add(
         Notice(kind: .difference, zone: zone.id, device: device, text: text, milliseconds: now))
     }
   }

@@ -9,7 +9,7 @@ extension Engine {
 
   /// How far some transport has taken the own logs of a zone, those of earlier lives among them.
   package func given(of id: ZoneID) throws -> Frontier {
-    guard let bytes = try store.fact(Engine.givenFact(of: id)) else { return Frontier() }
+    guard let bytes = try store.facts.value(of: Engine.givenFact(of: id)) else { return Frontier() }
     var reader = ByteReader(bytes)
     let given = try reader.frontier("changes")
     try reader.finish()
@@ -30,7 +30,7 @@ extension Engine {
     return Frontier(
       try state.heads.compactMap { head -> (Author, UInt64)? in
         guard head.author.device == device, head.sequence > 0 else { return nil }
-        let unsealed = try store.changes(
+        let unsealed = try store.log.changes(
           of: head.author, in: id, after: 0, limit: Int(clamping: head.sequence)
         ).count
         return (head.author, head.sequence - min(head.sequence, UInt64(unsealed)))
@@ -44,6 +44,6 @@ extension Engine {
     guard joined != before else { return }
     var writer = ByteWriter(capacity: 64)
     writer.frontier(joined)
-    try store.transaction { try store.setFact(Engine.givenFact(of: id), writer.bytes) }
+    try store.transaction { try store.facts.set(Engine.givenFact(of: id), to: writer.bytes) }
   }
 }

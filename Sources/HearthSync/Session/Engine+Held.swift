@@ -20,7 +20,7 @@ extension Engine {
   /// Asked of transports alone that somebody else carries and that keep no log of their own; a
   /// relay's client sees by the chain over its log whether it was set back.
   func heldBefore(on name: String) throws -> Held {
-    guard let bytes = try store.fact(Engine.heldFact(of: name)) else { return [:] }
+    guard let bytes = try store.facts.value(of: Engine.heldFact(of: name)) else { return [:] }
     var reader = ByteReader(bytes)
     var held: Held = [:]
     for _ in 0..<(try reader.count("zones", itemBytes: 17, atMost: Engine.maximumHeldZones)) {
@@ -56,7 +56,7 @@ extension Engine {
       }
     }
     guard held[id] != nil || held.count < Engine.maximumHeldZones else { return lost }
-    let given = SyncPlan.unlisted(try store.segments(of: id), on: listing, of: state)
+    let given = SyncPlan.unlisted(try store.log.segments(of: id), on: listing, of: state)
     held[id] =
       given.isEmpty
       ? now : SyncPlan.covered(by: listing.segments + given.map(\.name), of: state)
@@ -71,7 +71,7 @@ extension Engine {
       writer.identifier(zone)
       writer.frontier(held[zone] ?? Frontier())
     }
-    guard try store.fact(Engine.heldFact(of: name)) != writer.bytes else { return }
-    try store.transaction { try store.setFact(Engine.heldFact(of: name), writer.bytes) }
+    guard try store.facts.value(of: Engine.heldFact(of: name)) != writer.bytes else { return }
+    try store.transaction { try store.facts.set(Engine.heldFact(of: name), to: writer.bytes) }
   }
 }

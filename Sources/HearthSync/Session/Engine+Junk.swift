@@ -6,13 +6,13 @@ extension Engine {
   /// Whether what is known of a zone began with a snapshot: then segments from before it are not
   /// here, and this node cannot give them again.
   package func beganFromSnapshot(_ id: ZoneID) throws -> Bool {
-    try store.baseSnapshot(of: id) != nil
+    try store.snapshots.base(of: id) != nil
   }
 
   /// Those of the names of a zone's segments that are here, applied or waiting.
   package func held(_ names: [SegmentName], in id: ZoneID) throws -> Set<SegmentName> {
-    let digests = Set(try store.segments(of: id).map(\.digest))
-      .union(try store.pending(in: id).map(\.digest))
+    let digests = Set(try store.log.segments(of: id).map(\.digest))
+      .union(try store.pending.segments(in: id).map(\.digest))
     return Set(names.filter { digests.contains($0.digest) })
   }
 

@@ -12,7 +12,7 @@ extension Engine {
   package func trustedNames(
     of zone: ZoneState, in listing: TransportListing, stored: [StoredSegment]
   ) throws -> Set<SegmentName> {
-    let waiting = Set(try store.pendingEntries(in: zone.id).map(\.digest))
+    let waiting = Set(try store.pending.entries(in: zone.id).map(\.digest))
     var trusted = Set(
       stored.filter { !waiting.contains($0.digest) && $0.last <= zone.frontier[$0.author] }
         .map { $0.name(in: zone) })
@@ -97,7 +97,7 @@ extension Engine {
     let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
     for segment in stored
     where segment.author == author && segment.first <= sequence && sequence <= segment.last {
-      guard let bytes = try store.bytes(of: segment.digest, in: zone.id),
+      guard let bytes = try store.log.bytes(of: segment.digest, in: zone.id),
         case .opened(let opened)? = try? opener.open(bytes), opened.author == author,
         opened.first <= sequence, sequence <= opened.last
       else { continue }
@@ -115,7 +115,7 @@ extension Engine {
     in id: ZoneID, _ listing: TransportListing, stored: [StoredSegment]
   ) throws -> [SegmentName] {
     let zone = try zone(id)
-    let known = Set(stored.map(\.digest)).union(try store.pendingEntries(in: id).map(\.digest))
+    let known = Set(stored.map(\.digest)).union(try store.pending.entries(in: id).map(\.digest))
     let unknown = listing.segments.filter { !known.contains($0.digest) }
     // Mostly every file is one that is stored here.
     guard !unknown.isEmpty else { return [] }
@@ -142,10 +142,12 @@ extension Engine {
 
   /// What was found out; of files that are closed here only while the same people have the keys.
   func verdicts(of zone: ZoneID) throws -> NameVerdicts {
-    guard let fact = try store.fact(Engine.memoryOfNames(of: zone)) else { return NameVerdicts() }
+    guard let fact = try store.facts.value(of: Engine.memoryOfNames(of: zone)) else {
+      return NameVerdicts()
+    }
     var verdicts = try NameVerdicts(decoding: fact)
     if verdicts.hasClosed,
-      try store.fact(Engine.holdersOfKeys(of: zone)) != digestOfHolders(of: zone)
+      try store.facts.value(of: Engine.holdersOfKeys(of: zone)) != digestOfHolders(of: zone)
     {
       verdicts.forgetClosed()
     }
@@ -161,9 +163,9 @@ extension Engine {
   ) throws {
     let bytes = verdicts.encoded(preferring: listing)
     try store.transaction {
-      try store.setFact(Engine.memoryOfNames(of: zone), bytes)
+      try store.facts.set(Engine.memoryOfNames(of: zone), to: bytes)
       guard verdicts.hasClosed else { return }
-      try store.setFact(Engine.holdersOfKeys(of: zone), digestOfHolders(of: zone))
+      try store.facts.set(Engine.holdersOfKeys(of: zone), to: digestOfHolders(of: zone))
     }
   }
 }

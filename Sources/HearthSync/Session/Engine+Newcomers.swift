@@ -28,7 +28,7 @@ extension Engine {
     if isBeyond { return true }
     for segment in stored
     where segment.last > reached[segment.author] && segment.last <= zone.frontier[segment.author] {
-      guard let bytes = try store.bytes(of: segment.digest, in: zone.id) else { continue }
+      guard let bytes = try store.log.bytes(of: segment.digest, in: zone.id) else { continue }
       let header = try Envelope.parseHeader(bytes, minimumSuite: membership.acceptedSuite)
       if !keys.contains(Identifier(header.epochTag)) {
         Probe.snapshotForNewcomers.hit()
@@ -132,7 +132,7 @@ extension Engine {
   func closedSegments(of zone: ZoneState) throws -> [PendingEntry] {
     let tags = try closedTags(in: zone)
     guard !tags.isEmpty else { return [] }
-    return try store.pendingEntries(in: zone.id).filter { segment in
+    return try store.pending.entries(in: zone.id).filter { segment in
       segment.reason == .epoch && tags.contains(segment.epochTag)
     }
   }
@@ -176,7 +176,7 @@ extension Engine {
     }
     let words = Dictionary(
       serving.map { ($0.group, word(of: $0, in: zone)) }, uniquingKeysWith: { first, _ in first })
-    let present = try store.baseSnapshot(of: zone.id).flatMap {
+    let present = try store.snapshots.base(of: zone.id).flatMap {
       SnapshotPlan.names(of: try Engine.chunks(of: $0), zoneTag: zone.tag).first?.group
     }
     return SnapshotPlan.sorted(listing.snapshots).complete
@@ -242,9 +242,9 @@ extension Engine {
         let zone = try self.zone(id)
         _ = try openSnapshot(container.bytes, zone: zone, isAccepted: false)
         // What waits was not judged by the keys that it is under, as what is applied was.
-        let pending = try store.pending(in: id)
-        for segment in pending { try store.removePending(segment.digest, in: id) }
-        try store.saveBaseSnapshot(container.bytes, of: id)
+        let pending = try store.pending.segments(in: id)
+        for segment in pending { try store.pending.remove(segment.digest, in: id) }
+        try store.snapshots.saveBase(container.bytes, of: id)
         try rebuildWithin(id, nowMilliseconds: nowMilliseconds)
         let now = try self.zone(id)
         let lost = zone.heads.first { head in
@@ -255,7 +255,7 @@ extension Engine {
         if try isOutdated && authorLessenedInBase(of: id) != nil {
           throw LacksChanges(author: author)
         }
-        for segment in pending { try store.save(segment, in: id) }
+        for segment in pending { try store.pending.save(segment, in: id) }
         let received = try receive([], in: id, nowMilliseconds: nowMilliseconds)
         waiting = received.waiting.values.reduce(0, +)
       }
@@ -292,7 +292,7 @@ extension Engine {
   /// The snapshots that were tried in vain since the zone has been what it is.
   func triedSnapshots(of id: ZoneID) throws -> Set<Identifier> {
     let zone = try zone(id)
-    guard let bytes = try store.fact(Engine.triedName(of: zone)) else { return [] }
+    guard let bytes = try store.facts.value(of: Engine.triedName(of: zone)) else { return [] }
     var reader = ByteReader(bytes)
     guard try reader.frontier("frontier") == zone.frontier else { return [] }
     var tried: Set<Identifier> = []
@@ -308,7 +308,7 @@ extension Engine {
   func replacement(of id: ZoneID, holding listing: TransportListing) throws -> Identifier {
     let zone = try zone(id)
     var writer = ByteWriter()
-    if let base = try store.baseSnapshot(of: id) { writer.raw(Blake2b.hash(base, count: 16)) }
+    if let base = try store.snapshots.base(of: id) { writer.raw(Blake2b.hash(base, count: 16)) }
     for name in listing.segments { writer.identifier(name.digest) }
     for epoch in zone.epochs { writer.raw(epoch.id) }
     writer.frontier(try controlZone(of: zone.group).reached)
@@ -319,7 +319,7 @@ extension Engine {
 
   /// What a zone's snapshot was to be replaced by in vain, on each transport that was tried last.
   func triedReplacements(of id: ZoneID) throws -> [Identifier] {
-    guard let bytes = try store.fact(Engine.replacementName(of: id)) else { return [] }
+    guard let bytes = try store.facts.value(of: Engine.replacementName(of: id)) else { return [] }
     var reader = ByteReader(bytes)
     return try (0..<bytes.count / Identifier.byteCount).map { _ in
       try reader.identifier("attempt")
@@ -330,7 +330,7 @@ extension Engine {
     var writer = ByteWriter()
     let tried = try triedReplacements(of: id) + [replacement]
     for attempt in tried.suffix(Engine.rememberedReplacements) { writer.identifier(attempt) }
-    try store.transaction { try store.setFact(Engine.replacementName(of: id), writer.bytes) }
+    try store.transaction { try store.facts.set(Engine.replacementName(of: id), to: writer.bytes) }
   }
 
   /// More than a node has ways.
@@ -345,7 +345,7 @@ extension Engine {
     let kept = tried.sorted().prefix(SnapshotPlan.fetchedSnapshots)
     writer.varint(kept.count)
     for group in kept { writer.identifier(group) }
-    try store.transaction { try store.setFact(Engine.triedName(of: zone), writer.bytes) }
+    try store.transaction { try store.facts.set(Engine.triedName(of: zone), to: writer.bytes) }
   }
 }
 

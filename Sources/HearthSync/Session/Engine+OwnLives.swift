@@ -48,7 +48,7 @@ extension Engine {
     var known = Set(own.map(\.digest))
     let suspects = listing.segments.filter { $0.authorTag == tag && !known.contains($0.digest) }
     guard !suspects.isEmpty else { return look }
-    known.formUnion(try store.pendingEntries(in: id).map(\.digest))
+    known.formUnion(try store.pending.entries(in: id).map(\.digest))
     look.compared = try comparedFiles(of: id)
     let news = suspects.filter {
       !known.contains($0.digest) && !look.compared.contains(NameVerdicts.key(of: $0))
@@ -60,7 +60,7 @@ extension Engine {
   }
 
   private func ownSegments(of id: ZoneID) throws -> [StoredSegment] {
-    try store.segments(of: id).filter { $0.author.device == device }
+    try store.log.segments(of: id).filter { $0.author.device == device }
   }
 
   /// Compares one file with the own logs.
@@ -127,13 +127,13 @@ extension Engine {
     Probe.ownSegmentTakenOver.hit()
     try store.transaction {
       let head = try zone(id).head(of: author)
-      try store.save(
+      try store.log.save(
         StoredSegment(
           author: author, first: name.first, last: last, digest: name.digest,
           byteCount: bytes.count), bytes: bytes, in: id)
       // The head is saved first: opening reads own changes only beyond it.
-      try store.save([head], of: id)
-      try store.removeChanges(of: author, in: id, through: last)
+      try store.zones.save([head], of: id)
+      try store.log.removeChanges(of: author, in: id, through: last)
     }
   }
 
@@ -144,7 +144,9 @@ extension Engine {
   /// The files under the own tag that need no second look: they held what the own logs hold, which
   /// stays so, as only what contradicts is ever taken back; or a life that is over wrote them.
   private func comparedFiles(of zone: ZoneID) throws -> Set<Identifier> {
-    guard let bytes = try store.fact(Engine.memoryOfOwnFiles(of: zone)) else { return [] }
+    guard let bytes = try store.facts.value(of: Engine.memoryOfOwnFiles(of: zone)) else {
+      return []
+    }
     var reader = ByteReader(bytes)
     var keys: Set<Identifier> = []
     for _ in 0..<(try reader.count("own files", itemBytes: 16, atMost: NameVerdicts.maximumCount)) {
@@ -164,7 +166,7 @@ extension Engine {
     writer.varint(kept.count)
     for key in kept { writer.identifier(key) }
     try store.transaction {
-      try store.setFact(Engine.memoryOfOwnFiles(of: zone), writer.bytes)
+      try store.facts.set(Engine.memoryOfOwnFiles(of: zone), to: writer.bytes)
     }
   }
 
@@ -179,7 +181,7 @@ extension Engine {
     guard let segment else { return nil }
     if let known = log.opened[segment.digest] { return known[dot] }
     var hashes: [Dot: [UInt8]] = [:]
-    if let bytes = try store.bytes(of: segment.digest, in: id) {
+    if let bytes = try store.log.bytes(of: segment.digest, in: id) {
       for logged in try changes(inSegment: bytes, of: id) ?? [] {
         hashes[logged.change.dot] = logged.hash
       }

@@ -293,7 +293,8 @@ extension Engine {
   private func waitingGrants(of group: GroupID) throws -> [ControlOperation.EpochGrant] {
     let control = try controlZone(of: group)
     let opener = SegmentOpener(zone: control, membership: membership(of: group))
-    return try store.pending(in: control.id).flatMap { pending -> [ControlOperation.EpochGrant] in
+    return try store.pending.segments(in: control.id).flatMap {
+      pending -> [ControlOperation.EpochGrant] in
       let changes: [Change]
       switch try? opener.open(pending.bytes) {
       case .opened(let segment): changes = segment.changes
@@ -334,7 +335,7 @@ extension Engine {
     for use in membership.recoveryUses() {
       guard use.device != device, let text = words(on: use, membership) else { continue }
       told.insert(use.device)
-      guard try store.fact(Engine.recoveryFact(use.id)) == nil else { continue }
+      guard try store.facts.value(of: Engine.recoveryFact(use.id)) == nil else { continue }
       let isNoNews =
         group == privateGroup && before.contains(use.device)
         || membership.came(device, after: use)
@@ -343,12 +344,12 @@ extension Engine {
         if case .recover = use.operation {
           Engine.recoveryFact(of: use.person, by: use.device, after: use.earlierUses)
         } else { Engine.recoveryFact(use.id) }
-      let isTold = try store.fact(news) != nil
+      let isTold = try store.facts.value(of: news) != nil
       try store.transaction {
-        try store.setFact(Engine.recoveryFact(use.id), Engine.bytes(of: nowMilliseconds))
+        try store.facts.set(Engine.recoveryFact(use.id), to: Engine.bytes(of: nowMilliseconds))
         guard !isNoNews, !isTold else { return }
-        try store.setFact(news, Engine.bytes(of: nowMilliseconds))
-        try store.add(
+        try store.facts.set(news, to: Engine.bytes(of: nowMilliseconds))
+        try store.notices.add(
           Notice(
             kind: .recovery, zone: try? controlZone(of: group).id, device: use.device,
             text: text, milliseconds: nowMilliseconds))

@@ -139,7 +139,7 @@ extension Engine {
     do {
       try store.transaction {
         self = before
-        try store.removeBaseSnapshot(of: id)
+        try store.snapshots.removeBase(of: id)
         try save(heldBack: [], ofBaseOf: id)
         // What waits is judged anew too: a wrong snapshot refutes who cites the truth.
         try rebuildWithin(id, nowMilliseconds: nowMilliseconds)
@@ -148,7 +148,7 @@ extension Engine {
         // Nobody has what is beyond the end of a log with two histories, and what is held back for
         // what it cites is here.
         let refuted = Set(
-          try store.pendingEntries(in: id).filter { $0.reason == .falseClaim }
+          try store.pending.entries(in: id).filter { $0.reason == .falseClaim }
             .compactMap { $0.author(in: old) })
         let needed = old.heads.filter { $0.author != author || author?.device == device }
           .filter { !refuted.contains($0.author) }
@@ -196,26 +196,26 @@ extension Engine {
   /// Nobody who has those logs takes such changes, whoever misled this device.
   private func takeBackMiscited(in id: ZoneID) throws -> [Change] {
     let zone = try zone(id)
-    let claimed = try store.pendingEntries(in: id).filter {
+    let claimed = try store.pending.entries(in: id).filter {
       $0.reason == .falseClaim && $0.author(in: zone)?.device == device
     }
     let authors = Set(claimed.compactMap { $0.author(in: zone) })
     guard !authors.isEmpty else { return [] }
     let opener = SegmentOpener(zone: zone, membership: membership(of: zone.group))
     var changes: [Dot: Change] = [:]
-    for segment in try store.segments(of: id) where authors.contains(segment.author) {
+    for segment in try store.log.segments(of: id) where authors.contains(segment.author) {
       let reached = zone.head(of: segment.author).sequence
-      guard segment.last > reached, let bytes = try store.bytes(of: segment.digest, in: id),
+      guard segment.last > reached, let bytes = try store.log.bytes(of: segment.digest, in: id),
         let opened = opener.reopened(bytes, author: segment.author)
       else { continue }
       for change in opened.changes where change.dot.sequence > reached {
         changes[change.dot] = change
       }
-      if segment.first > reached { try store.removeSegment(segment.digest, in: id) }
+      if segment.first > reached { try store.log.removeSegment(segment.digest, in: id) }
     }
-    for entry in try store.pendingEntries(in: id)
+    for entry in try store.pending.entries(in: id)
     where entry.author(in: zone).map(authors.contains) ?? false {
-      try store.removePending(entry.digest, in: id)
+      try store.pending.remove(entry.digest, in: id)
     }
     return changes.keys.sorted().compactMap { changes[$0] }
   }
@@ -335,7 +335,7 @@ extension Engine {
   private static func memoryName(of zone: ZoneState) -> String { "snapshots.by.\(zone.id.hex)" }
 
   func remembered(of zone: ZoneState) throws -> [KnownSnapshot] {
-    guard let bytes = try store.fact(Engine.memoryName(of: zone)) else { return [] }
+    guard let bytes = try store.facts.value(of: Engine.memoryName(of: zone)) else { return [] }
     var reader = ByteReader(bytes)
     var known: [KnownSnapshot] = []
     for _ in 0..<(try reader.count("snapshots", itemBytes: 98)) {
@@ -367,7 +367,7 @@ extension Engine {
       writer.raw(item.link.array)
       writer.frontier(item.frontier)
     }
-    try store.transaction { try store.setFact(Engine.memoryName(of: zone), writer.bytes) }
+    try store.transaction { try store.facts.set(Engine.memoryName(of: zone), to: writer.bytes) }
   }
 
   /// Whether an error speaks of a snapshot's bytes, which come from outside, and not of this node.

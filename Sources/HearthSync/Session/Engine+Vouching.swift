@@ -163,7 +163,7 @@ extension Engine {
     of zone: ZoneState, known: [KnownSnapshot], holding listing: TransportListing
   ) throws -> Bool {
     let membership = membership(of: zone.group)
-    guard !membership.withholdsKeys, try store.baseSnapshot(of: zone.id) != nil else {
+    guard !membership.withholdsKeys, try store.snapshots.base(of: zone.id) != nil else {
       return false
     }
     let isSaid = try known.contains {

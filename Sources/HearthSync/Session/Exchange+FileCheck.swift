@@ -76,7 +76,7 @@ extension Exchange {
   ///
   /// - Returns: whether they are here, and so nothing else can be done about it in this round.
   private mutating func isSeenTo(_ name: SegmentName, of id: ZoneID) async throws -> Bool {
-    guard let right = try turn({ try $0.store.bytes(of: name.digest, in: id) }) else {
+    guard let right = try turn({ try $0.store.log.bytes(of: name.digest, in: id) }) else {
       return false
     }
     do {

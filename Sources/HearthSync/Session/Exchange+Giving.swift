@@ -16,7 +16,7 @@ extension Exchange {
     let (stored, sealed) = try turn { engine in
       _ = try engine.compact(id)
       try engine.keepUp(anchorFile)
-      return (try engine.store.segments(of: id), try engine.sealedChanges(of: id))
+      return (try engine.store.log.segments(of: id), try engine.sealedChanges(of: id))
     }
     let publications = try await publications(of: id, holding: listing, stored: stored)
     var held = listing
@@ -54,7 +54,7 @@ extension Exchange {
       if Mutant.forgetsPublished.isActive {
         try turn { engine in
           for (name, _) in batch {
-            try engine.store.transaction { try engine.store.removeSegment(name.digest, in: id) }
+            try engine.store.transaction { try engine.store.log.removeSegment(name.digest, in: id) }
           }
         }
       }
@@ -101,7 +101,7 @@ extension Exchange {
   ) async throws {
     let keepsAuthorsApart = transport.keepsAuthorsApart
     let (stored, known, unknown) = try turn { engine in
-      let stored = try engine.store.segments(of: id)
+      let stored = try engine.store.log.segments(of: id)
       let (known, unknown) = try engine.superseded(
         on: listing, of: id, stored: stored, keepsAuthorsApart: keepsAuthorsApart)
       return (stored, known, unknown)
@@ -134,7 +134,7 @@ extension Engine {
     var (count, byteCount) = (0, 0)
     for (segment, name) in segments where byteCount < limit {
       count += 1
-      guard let bytes = try store.bytes(of: segment.digest, in: id) else { continue }
+      guard let bytes = try store.log.bytes(of: segment.digest, in: id) else { continue }
       Probe.passedOn.hit(if: segment.author.device != device)
       files.append((name, bytes))
       byteCount += bytes.count
@@ -148,7 +148,7 @@ extension Engine {
   ) throws -> [(name: SegmentName, bytes: [UInt8])] {
     let zone = try zone(id)
     var room = Engine.evidenceBytes
-    let entries = try store.pendingEntries(in: id).filter { $0.reason == .falseClaim }
+    let entries = try store.pending.entries(in: id).filter { $0.reason == .falseClaim }
       .sorted { ($0.byteCount, $0.digest) < ($1.byteCount, $1.digest) }
       .prefix { entry in
         room -= entry.byteCount
@@ -156,7 +156,7 @@ extension Engine {
       }
     return try entries.compactMap { entry in
       guard !listed.contains(entry.digest),
-        let bytes = try store.bytes(ofPending: entry.digest, in: id)
+        let bytes = try store.pending.bytes(of: entry.digest, in: id)
       else { return nil }
       let name = SegmentName(
         zoneTag: zone.tag, authorTag: entry.authorTag, incarnation: entry.incarnation,
@@ -170,7 +170,7 @@ extension Engine {
     of id: ZoneID, to listing: TransportListing
   ) throws -> [(segment: StoredSegment, name: SegmentName)] {
     let state = try zone(id)
-    let own = try store.segments(of: id).filter { $0.author.device == device }
+    let own = try store.log.segments(of: id).filter { $0.author.device == device }
     let trusted = try trustedNames(of: state, in: listing, stored: own)
     return SyncPlan(zone: state, stored: own, pending: []).publications(
       to: listing, stored: own, trusted: trusted, of: state, by: device)

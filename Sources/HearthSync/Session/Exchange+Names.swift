@@ -56,7 +56,7 @@ extension Exchange {
   mutating func examineTwins(in id: ZoneID, holding listing: TransportListing) async throws {
     if Mutant.neverLooksForTwins.isActive { return }
     let (stored, candidates) = try turn { engine in
-      let stored = try engine.store.segments(of: id)
+      let stored = try engine.store.log.segments(of: id)
       return (stored, try engine.equivocationCandidates(in: id, listing, stored: stored))
     }
     guard !candidates.isEmpty else { return }

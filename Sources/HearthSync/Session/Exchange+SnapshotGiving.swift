@@ -56,7 +56,7 @@ extension Engine {
   ) throws -> NamedSnapshot? {
     let zone = try zone(id)
     guard zone.kind == .data, SnapshotPlan.sorted(listing.snapshots).complete.isEmpty,
-      let base = try store.baseSnapshot(of: zone.id),
+      let base = try store.snapshots.base(of: zone.id),
       try !SyncPlan.holdsAll(baseHeads(of: zone), of: zone, in: listing)
     else { return nil }
     return Engine.named(try Engine.chunks(of: base), in: zone)
@@ -79,7 +79,7 @@ extension Engine {
         $0.forkedAt == nil || membership.withholdsKeys && isEnded($0, zone)
       })
     else { return false }
-    return try membership.withholdsKeys || store.baseSnapshot(of: id) != nil
+    return try membership.withholdsKeys || store.snapshots.base(of: id) != nil
       || SnapshotPlan.pays(stored, applied: zone.frontier, beyond: Frontier())
   }
 

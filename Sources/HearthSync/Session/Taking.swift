@@ -149,7 +149,7 @@ extension Engine {
 
   /// Begins to take what a transport holds of a zone.
   func taking(of id: ZoneID, from listing: TransportListing) throws -> Taking {
-    Taking(zone: id, listing: listing, pending: try store.pendingEntries(in: id))
+    Taking(zone: id, listing: listing, pending: try store.pending.entries(in: id))
   }
 
   /// What to fetch next; nothing when all is taken, or the rest waits for other news or was tried

@@ -11,7 +11,7 @@ extension Engine {
     let state = try self.zone(zone)
     var hasher = Engine.digestHasher()
     try SnapshotWriter(zone: state, heldBack: heldBack(in: state))
-      .write(from: store) { hasher.update($0) }
+      .write(from: store.records) { hasher.update($0) }
     return hasher.finalize()
   }
 
@@ -38,7 +38,8 @@ extension Engine {
     }
     var hasher = Engine.digestHasher()
     var pieces: [[UInt8]] = [[]]
-    try SnapshotWriter(zone: state, heldBack: heldBack(in: state)).write(from: store) { block in
+    try SnapshotWriter(zone: state, heldBack: heldBack(in: state)).write(from: store.records) {
+      block in
       hasher.update(block)
       var rest = block[...]
       while !rest.isEmpty {
@@ -81,7 +82,7 @@ extension Engine {
         try load(
           snapshot: container.bytes, into: zone, isAccepted: false,
           nowMilliseconds: nowMilliseconds)
-        try store.saveBaseSnapshot(container.bytes, of: zone)
+        try store.snapshots.saveBase(container.bytes, of: zone)
         try compareSoon(before, nowMilliseconds: nowMilliseconds)
       }
     } catch {
@@ -101,13 +102,13 @@ extension Engine {
     let place = try place(of: zone)
     let stream = try openSnapshot(container, zone: zones[place], isAccepted: isAccepted)
     var reader = try SnapshotReader(stream, zone: zone)
-    try store.learn(reader.authors)
+    try store.zones.learn(reader.authors)
     try insertRecords(from: &reader, into: zone)
     for head in reader.heads where !Mutant.snapshotWithoutFrontier.isActive {
       zones[place].set(head)
       _ = clock.receive(head.time, nowMilliseconds: nowMilliseconds)
     }
-    try store.save(zones[place].heads, of: zone)
+    try store.zones.save(zones[place].heads, of: zone)
     try save(heldBack: reader.heldBack, ofBaseOf: zone)
   }
 
@@ -127,10 +128,10 @@ extension Engine {
         }
         keys.append(key)
       }
-      try store.save(changes, in: zone)
-      try store.insert(events, in: zone)
+      try store.records.save(changes, in: zone)
+      try store.records.insert(events, in: zone)
     }
-    try store.updateProjections(for: keys, in: zone)
+    try store.projections.update(for: keys, in: zone)
   }
 
   /// Verifies, opens and joins the chunks, each of which must link to the digest of the whole.

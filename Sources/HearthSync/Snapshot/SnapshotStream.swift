@@ -39,7 +39,7 @@ struct SnapshotWriter {
   }
 
   /// Writes the stream and emits the heads and then each block.
-  func write(from store: some Store, _ emit: ([UInt8]) throws -> Void) throws {
+  func write(from records: some RecordStore, _ emit: ([UInt8]) throws -> Void) throws {
     var writer = ByteWriter(capacity: 4096)
     writeHeads(into: &writer)
     var block = OpenBlock(authors: table)
@@ -48,7 +48,7 @@ struct SnapshotWriter {
       try emit(writer.bytes)
       writer.removeAll()
     }
-    try store.forEachRecord(in: zone.id) { key, record in
+    try records.forEach(in: zone.id) { key, record in
       if block.ends(before: key.type) { try close() }
       block.append(key, record)
     }

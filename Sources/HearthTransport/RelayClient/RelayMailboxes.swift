@@ -89,7 +89,9 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
   /// The keys that were handed to this device in handoffs.
   private func grantedKeys(of group: GroupID) throws -> [MailboxKey] {
     let engine = try engine
-    guard let bytes = try engine.store.fact(RelayMailboxes.grantsFact(group)) else { return [] }
+    guard let bytes = try engine.store.facts.value(of: RelayMailboxes.grantsFact(group)) else {
+      return []
+    }
     var reader = ByteReader(bytes)
     var keys: [MailboxKey] = []
     let count = try reader.count(
@@ -111,7 +113,7 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
         writer.blob(try key.root.seal(epoch: key.id, to: engine.identity.publicKeys.boxKey))
       }
       try engine.store.transaction {
-        try engine.store.setFact(RelayMailboxes.grantsFact(group), writer.bytes)
+        try engine.store.facts.set(RelayMailboxes.grantsFact(group), to: writer.bytes)
       }
     }
   }

@@ -102,7 +102,9 @@ final class OrderFamily {
     return try device.withEngine { engine in
       _ = try engine.seal(zone)
       let store = engine.store
-      return try store.segments(of: zone).compactMap { try store.bytes(of: $0.digest, in: zone) }
+      return try store.log.segments(of: zone).compactMap {
+        try store.log.bytes(of: $0.digest, in: zone)
+      }
     }
   }
 
@@ -147,10 +149,10 @@ final class OrderFamily {
     return try device.withEngine { engine in
       _ = try engine.seal(home)
       let dot = written.version.dot
-      let made = try engine.store.segments(of: home).first {
+      let made = try engine.store.log.segments(of: home).first {
         $0.author == dot.author && ($0.first...$0.last).contains(dot.sequence)
       }
-      guard let bytes = try made.flatMap({ try engine.store.bytes(of: $0.digest, in: home) })
+      guard let bytes = try made.flatMap({ try engine.store.log.bytes(of: $0.digest, in: home) })
       else { throw StepFailure("\(device.name) has no segment of what it wrote") }
       return bytes
     }

@@ -224,7 +224,7 @@ struct OrderRun {
   }
 
   private mutating func compareFinal(_ device: SimDevice, isFirst: Bool) throws {
-    let waiting = try device.engine().store.pending(in: family.home).count
+    let waiting = try device.engine().store.pending.segments(in: family.home).count
     guard waiting == 0 else { throw StepFailure("lets \(waiting) segments wait for ever") }
     guard !device.isOldBuild else { return }
     let shown = try shown(on: device)

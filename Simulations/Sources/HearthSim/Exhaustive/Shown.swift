@@ -43,7 +43,7 @@ struct Shown: Equatable {
     guard let home = device.home else { return }
     let store = try device.engine().store
     tallies = try Tally.names.map { name in
-      guard case .record(let state)? = try store.record(Tally.key(name, in: home), in: home)
+      guard case .record(let state)? = try store.records.record(Tally.key(name, in: home), in: home)
       else { return nil }
       return state
     }
@@ -85,7 +85,8 @@ extension Tally {
   /// comes first, of a price also what it was.
   static func words(_ name: String, on device: SimDevice) throws -> String {
     guard let home = device.home,
-      case .record(let state)? = try device.engine().store.record(key(name, in: home), in: home)
+      case .record(let state)? = try device.engine().store.records.record(
+        key(name, in: home), in: home)
     else { return "-" }
     var parts: [String] = []
     for (field, word) in [(label, "label"), (note, "note"), (price, "price")] {

@@ -83,7 +83,7 @@ struct AtRest {
         engine.membership(of: zone.group).devices.map { zone.authorTag(of: $0.id) })
       let disputers = try disputers(beside: engine.membership(of: zone.group), in: zone)
       // What a removed device sealed under a key of its own making opens for nobody.
-      let waiting = try engine.store.pending(in: zone.id).filter { pending in
+      let waiting = try engine.store.pending.segments(in: zone.id).filter { pending in
         // Evidence of two histories is kept.
         if pending.reason == .quarantine, !world.checker.forked.isEmpty { return false }
         // What a wrong snapshot misled somebody to cite is kept, and written again.
@@ -170,7 +170,7 @@ struct AtRest {
   /// No more waits than may, of nobody and in all.
   private func waitingIsBounded(on device: SimDevice) throws {
     for zone in try device.engine().zones where zone.database == .shared {
-      let entries = try device.engine().store.pendingEntries(in: zone.id)
+      let entries = try device.engine().store.pending.entries(in: zone.id)
       // Each kind has space of its own.
       let unverified = max(
         entries.count { $0.reason == .author }, entries.count { $0.reason == .format })
@@ -198,7 +198,7 @@ struct AtRest {
         held[zone.authorTag(of: id)] = []
       }
       for device in devices {
-        for segment in try device.engine().store.segments(of: zone.id) {
+        for segment in try device.engine().store.log.segments(of: zone.id) {
           held[zone.authorTag(of: segment.author.device)]?.append(segment)
         }
       }

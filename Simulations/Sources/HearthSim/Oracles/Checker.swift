@@ -143,7 +143,7 @@ struct Checker {
   /// Devices that compare what they hold find no difference, where no disk was made to rot.
   private func agreesWithOthers(_ device: SimDevice, in world: World) throws {
     guard let engine = device.running?.engine, world.liars.isEmpty,
-      let notice = try engine.store.notices().last(where: { $0.kind == .difference })
+      let notice = try engine.store.notices.all().last(where: { $0.kind == .difference })
     else { return }
     throw world.fail(.convergence, device, "it was told: \(notice.text)")
   }
@@ -496,8 +496,8 @@ struct Checker {
     for (zone, frontier) in frontiers(of: device).sorted(by: { $0.key < $1.key }) {
       let before = try device.engine().store.read { try device.engine().digest(of: zone) }
       let report = try again(device, in: world) { engine in
-        let blobs = try engine.store.segments(of: zone).compactMap {
-          try engine.store.bytes(of: $0.digest, in: zone)
+        let blobs = try engine.store.log.segments(of: zone).compactMap {
+          try engine.store.log.bytes(of: $0.digest, in: zone)
         }
         return try engine.receive(
           blobs, in: zone, nowMilliseconds: device.clock.wall(at: world.now))

@@ -105,7 +105,7 @@ struct Cost {
   /// The segments that wait in the household's zone, by digest.
   private static func waiting(on device: SimDevice) -> [Identifier: PendingEntry] {
     guard let home = device.home,
-      let entries = try? device.running?.engine.store.pendingEntries(in: home)
+      let entries = try? device.running?.engine.store.pending.entries(in: home)
     else { return [:] }
     return Dictionary(
       entries.map { ($0.digest, $0) }, uniquingKeysWith: { first, _ in first })

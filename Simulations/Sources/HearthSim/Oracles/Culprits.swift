@@ -20,14 +20,14 @@ struct Culprits {
     let membership = try device.membership()
     // Who began from a snapshot never met what is void before it, and cannot compare what lies
     // below it; a log with two histories is neither compared nor missed beyond their parting.
-    guard try engine.store.baseSnapshot(of: home) == nil, world.checker.forked.isEmpty else {
+    guard try engine.store.snapshots.base(of: home) == nil, world.checker.forked.isEmpty else {
       return
     }
     let zone = try engine.zone(home)
     let roles = ChangeRoles(
       world.allChanges.filter { zone.frontier.covers($0.key) }, in: home,
       by: try PeopleLog(of: device, in: world))
-    let notices = try engine.store.notices()
+    let notices = try engine.store.notices.all()
     for culprit in world.hostile {
       // What somebody who is out wrote beyond the cut is nobody's concern.
       guard membership.isActive(culprit.deviceID) else { continue }
@@ -59,7 +59,7 @@ struct Culprits {
     _ culprit: SimDevice, _ zone: ZoneState, _ engine: Engine<ReplicaStore>,
     _ told: Set<Notice.Kind>
   ) throws {
-    let waiting = try engine.store.pendingEntries(in: zone.id)
+    let waiting = try engine.store.pending.entries(in: zone.id)
     for lie in world.lies where lie.dot.author.device == culprit.deviceID {
       let head = zone.head(of: lie.dot.author)
       // A claim about what another liar's log never comes to here covers nothing that counts.

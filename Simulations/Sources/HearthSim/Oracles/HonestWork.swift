@@ -43,7 +43,7 @@ struct HonestWork {
         Write(dot: $0.dot, past: $0.known, operation: $0.operation, isHonest: false)
       }
     for key in Set(world.lies.map(\.operation.key)).sorted() {
-      let state = try device.engine().store.record(key, in: home)
+      let state = try device.engine().store.records.record(key, in: home)
       try compare(writes.filter { $0.operation.key == key }, state, key)
     }
     SimProbe.honestWorkCompared.hit()

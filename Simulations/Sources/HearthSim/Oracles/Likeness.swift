@@ -9,7 +9,7 @@ extension SimDevice {
   /// cannot have: below a snapshot nobody can compare, so it differs there (decision 0061).
   private func acceptedLie(in home: ZoneID) throws -> Bool {
     let dots = lieDots()
-    guard !dots.isEmpty, try engine().store.baseSnapshot(of: home) != nil else { return false }
+    guard !dots.isEmpty, try engine().store.snapshots.base(of: home) != nil else { return false }
     let frontier = try engine().zone(home).frontier
     return dots.contains { frontier.covers($0) }
   }

@@ -53,7 +53,8 @@ struct PeopleLog {
     var states: [RecordID: EventState] = [:]
     if let control = engine.zones.first(where: { $0.group == group && $0.kind == .control }) {
       isForked = !control.forkEnds.isEmpty || control.heads.contains { $0.forkedAt != nil }
-      for (id, event) in try engine.store.events(of: ControlOperation.type, in: control.id) {
+      for (id, event) in try engine.store.records.events(of: ControlOperation.type, in: control.id)
+      {
         states[id] = event
       }
     }

@@ -62,7 +62,8 @@ struct TallyModel {
   func difference(on device: SimDevice, in zone: ZoneID) throws -> (text: String, isSum: Bool)? {
     for key in items.keys.sorted() {
       guard let items = items[key] else { continue }
-      guard case .record(let state)? = try device.engine().store.record(key, in: zone) else {
+      guard case .record(let state)? = try device.engine().store.records.record(key, in: zone)
+      else {
         return ("\(key.id.hex.prefix(6)) is not there", false)
       }
       if state.life.isDeleted != TallyModel.isDeleted(items) {

@@ -54,8 +54,9 @@ struct WholeState {
     for zone in engine.zones where zone.database == .shared {
       // What seems to be of a newer program is passed on unread.
       let unread = Set(
-        try engine.store.pending(in: zone.id).filter { $0.reason == .format }.map(\.digest))
-      for segment in try engine.store.segments(of: zone.id)
+        try engine.store.pending.segments(in: zone.id).filter { $0.reason == .format }.map(\.digest)
+      )
+      for segment in try engine.store.log.segments(of: zone.id)
       where segment.author.device != engine.device && !honest.contains(segment.digest)
         && !unread.contains(segment.digest)
       {

@@ -201,7 +201,7 @@ extension World {
     case "relay-notices": return "\(device.relayNotices)"
     case "total":
       guard let home = device.home, let name = subject.first,
-        case .record(let state)? = try device.engine().store.record(
+        case .record(let state)? = try device.engine().store.records.record(
           Tally.key(name, in: home), in: home)
       else { return "-" }
       if case .int(let number)? = state.shown(Tally.total) { return "\(number)" }

@@ -74,7 +74,8 @@ extension World {
     let engine = try rogue.engine()
     let zone = try engine.zone(home)
     let head = zone.head(of: engine.author)
-    guard head.sequence > 0, let stored = try engine.store.zones().first(where: { $0.id == home }),
+    guard head.sequence > 0,
+      let stored = try engine.store.zones.all().first(where: { $0.id == home }),
       let wrapped = stored.wrappedEpochs.last
     else { return }
     let secret = try ZoneSecret.recovered(
@@ -122,17 +123,17 @@ extension World {
     guard let head = heads.first(where: { $0.author.device != rogue.deviceID && $0.sequence > 0 })
     else { return }
     try store.transaction {
-      var row = try store.records([key], in: home)[key] ?? RecordState()
+      var row = try store.records.states(of: [key], in: home)[key] ?? RecordState()
       row.apply(
         .count(Tally.total, 1_000),
         version: Version(dot: Dot(author: head.author, sequence: head.sequence), time: head.time),
         past: Frontier())
-      let isNew = try store.records([key], in: home)[key] == nil
-      try store.save([RecordChange(key: key, state: row, isNew: isNew)], in: home)
+      let isNew = try store.records.states(of: [key], in: home)[key] == nil
+      try store.records.save([RecordChange(key: key, state: row, isNew: isNew)], in: home)
       if isTrusted {
         var wrong = head
         wrong.hash[0] ^= 1
-        try store.save([wrong], of: home)
+        try store.zones.save([wrong], of: home)
         isMisquoted = true
       }
     }

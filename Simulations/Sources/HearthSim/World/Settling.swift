@@ -297,7 +297,7 @@ struct Settling {
       let authors = Dictionary(
         zone.heads.map { (zone.authorTag(of: $0.author.device), $0.author.device) },
         uniquingKeysWith: { first, _ in first })
-      let waiting = try engine.store.pending(in: zone.id).map { pending in
+      let waiting = try engine.store.pending.segments(in: zone.id).map { pending in
         guard let frame = try? EnvelopeFrame(pending.bytes) else { return "rubbish" }
         let author = Identifier(bytes: frame.authorTag.array).flatMap { authors[$0] }
         return "\(author.map { "\($0.hex.prefix(4))" } ?? "somebody") \(frame.incarnation) "
@@ -317,9 +317,9 @@ struct Settling {
   /// The records in which two devices differ, the first few, for people.
   static func difference(_ one: SimDevice, _ other: SimDevice, in home: ZoneID) throws -> String {
     var found: [RecordKey: StoredRecord] = [:]
-    try one.engine().store.forEachRecord(in: home) { found[$0] = $1 }
+    try one.engine().store.records.forEach(in: home) { found[$0] = $1 }
     var words: [String] = []
-    try other.engine().store.forEachRecord(in: home) { key, record in
+    try other.engine().store.records.forEach(in: home) { key, record in
       let mine = found.removeValue(forKey: key)
       if mine != record, words.count < 2 {
         words.append("\(key): \(mine.map { "\($0)" } ?? "nothing") here, \(record) there")

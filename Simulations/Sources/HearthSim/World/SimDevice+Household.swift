@@ -186,7 +186,7 @@ extension SimDevice {
   /// Reads one state of the household.
   func readSource<Result>(_ body: (any ProjectionSource) throws -> Result) throws -> Result {
     guard let home, let store = running?.store else { throw StepFailure("\(name) is not there") }
-    return try store.read { try body(try store.source(of: home)) }
+    return try store.read { try body(try store.projections.source(of: home)) }
   }
 
   /// Writes one transaction of the household.
@@ -217,7 +217,7 @@ extension SimDevice {
       var builder = OperationBuilder(zone: home, dot: dot) {
         (try? Engine<ReplicaStore>.randomIdentifier()) ?? .zero
       }
-      try store.read { try body(try store.source(of: home), &builder, now) }
+      try store.read { try body(try store.projections.source(of: home), &builder, now) }
       let version = try engine.write(builder.operations, to: home, nowMilliseconds: now)
       return Written(zone: home, version: version, operations: builder.operations.count)
     }

@@ -33,7 +33,7 @@ extension SimDevice {
   /// The members in the eyes of somebody who had seen so much of their log, as this device has it.
   func membership(seenBy frontier: Frontier) throws -> Membership {
     let (engine, group) = (try engine(), try group())
-    let seen = try engine.store.events(
+    let seen = try engine.store.records.events(
       of: ControlOperation.type, in: engine.controlZone(of: group).id
     ).filter { frontier.covers($0.1.version.dot) }
     return Membership(group: group, events: seen)
@@ -153,7 +153,7 @@ extension SimDevice {
       let outsiders = Set(
         zone.heads.map(\.author.device).filter { !membership.isActive($0) }
           .map { zone.authorTag(of: $0) })
-      for pending in try engine.store.pending(in: zone.id) where pending.reason == .epoch {
+      for pending in try engine.store.pending.segments(in: zone.id) where pending.reason == .epoch {
         let header = try Envelope.parseHeader(pending.bytes, minimumSuite: 1)
         let tag = Identifier(bytes: header.authorTag.array)
         if tag.map({ !outsiders.contains($0) }) ?? true { return true }
@@ -167,7 +167,7 @@ extension SimDevice {
     let engine = try engine()
     var closed: [Identifier: [UInt8]] = [:]
     for zone in engine.zones where zone.kind == .control {
-      for pending in try engine.store.pending(in: zone.id) where pending.reason == .epoch {
+      for pending in try engine.store.pending.segments(in: zone.id) where pending.reason == .epoch {
         closed[pending.digest] = try Envelope.parseHeader(pending.bytes, minimumSuite: 1).epochTag
           .array
       }
@@ -179,7 +179,7 @@ extension SimDevice {
   func openedOperations() throws -> Set<Identifier> {
     let engine = try engine()
     return try engine.zones.filter { $0.kind == .control }.reduce(into: []) { opened, zone in
-      opened.formUnion(try engine.store.segments(of: zone.id).map(\.digest))
+      opened.formUnion(try engine.store.log.segments(of: zone.id).map(\.digest))
     }
   }
 
@@ -365,13 +365,13 @@ extension SimDevice {
         try Anchor.keepUp(anchor, with: engine)
         let state = try engine.zone(zone.id)
         let listing = try runInline { try await folder.list(zoneTag: state.tag) }
-        let stored = try engine.store.segments(of: state.id)
+        let stored = try engine.store.log.segments(of: state.id)
         let plan = SyncPlan(zone: state, stored: stored, pending: [])
         let trusted = try engine.trustedNames(of: state, in: listing, stored: stored)
         let own = plan.publications(
           to: listing, stored: stored, trusted: trusted, of: state, by: engine.device)
         for (segment, name) in own where segment.author.device == engine.device {
-          guard let bytes = try engine.store.bytes(of: segment.digest, in: state.id) else {
+          guard let bytes = try engine.store.log.bytes(of: segment.digest, in: state.id) else {
             continue
           }
           try runInline { try await folder.publish(name, bytes) }

@@ -141,14 +141,14 @@ final class SimDevice {
       path: disk.path(for: "hearth.sqlite"),
       schema: isOldBuild ? OldBuild.schema : HouseholdSchema.all + Tally.schema,
       projections: isOldBuild ? [] : [HouseholdProjection()], vfs: SimDisk.vfsName)
-    if try store.fact(Engine<ReplicaStore>.incarnationFact) == nil {
+    if try store.facts.value(of: Engine<ReplicaStore>.incarnationFact) == nil {
       let first = try Engine<ReplicaStore>.firstIncarnation(of: identity)
       try store.transaction {
-        try store.setFact(
-          Engine<ReplicaStore>.incarnationFact, Engine<ReplicaStore>.bytes(of: first))
+        try store.facts.set(
+          Engine<ReplicaStore>.incarnationFact, to: Engine<ReplicaStore>.bytes(of: first))
       }
     }
-    var reader = ByteReader(try store.fact(Engine<ReplicaStore>.incarnationFact) ?? [])
+    var reader = ByteReader(try store.facts.value(of: Engine<ReplicaStore>.incarnationFact) ?? [])
     var engine = try Engine(
       store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
       policy: HouseholdSchema.rolePolicy, nowMilliseconds: now)

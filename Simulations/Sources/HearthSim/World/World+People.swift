@@ -39,7 +39,7 @@ extension World {
     if let home = device.home, person == nil, !step.words.contains("approve"),
       try device.membership().newcomers == .fromJoin
     {
-      let stored = try device.engine().store.segments(of: home)
+      let stored = try device.engine().store.log.segments(of: home)
       closedByInvitation[secret.publicKeys.inviteID] = Set(stored.map(\.digest))
     }
     if let name = step.words.first, !name.contains("="), name != "approve" {
@@ -120,7 +120,7 @@ extension World {
   private func approve(_ device: SimDevice) throws {
     let before = try device.membership()
     let known = Set((before.people + before.formerPeople).map(\.id))
-    let stored = try device.home.map { try device.engine().store.segments(of: $0) } ?? []
+    let stored = try device.home.map { try device.engine().store.log.segments(of: $0) } ?? []
     _ = try device.approveAll(at: now)
     let after = try device.membership()
     guard before.newcomers == .fromJoin else { return }

@@ -116,14 +116,15 @@ extension World {
       guard let home = device.home else { return "0" }
       return "\(try engine.zone(home).heads.reduce(0) { $0 + $1.sequence })"
     case "waiting":
-      return "\(try engine.zones.reduce(0) { $0 + (try engine.store.pending(in: $1.id).count) })"
+      let pending = engine.store.pending
+      return "\(try engine.zones.reduce(0) { $0 + (try pending.segments(in: $1.id).count) })"
     case "lives":
       let lives = engine.zones.flatMap { $0.heads.map(\.author) }
         .filter { $0.device == engine.device }
       return
         "\(Set(lives + [Author(device: engine.device, incarnation: engine.incarnation)]).count)"
     case "notices":
-      return "\(try engine.store.notices().filter { $0.kind.rawValue == subject.first }.count)"
+      return "\(try engine.store.notices.all().filter { $0.kind.rawValue == subject.first }.count)"
     default: return nil
     }
   }

@@ -146,7 +146,7 @@ private struct Soundness: Equatable, CustomStringConvertible {
       try engine.zones.map {
         Zone(
           id: $0.id, digest: try engine.digest(of: $0.id), frontier: $0.frontier,
-          sealed: try engine.store.segments(of: $0.id).filter { $0.author == engine.author }
+          sealed: try engine.store.log.segments(of: $0.id).filter { $0.author == engine.author }
             .map(\.last).max() ?? 0)
       }
     }

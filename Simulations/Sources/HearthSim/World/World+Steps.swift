@@ -226,7 +226,7 @@ extension World {
   func held(by device: SimDevice) throws -> Set<Identifier> {
     let engine = try device.engine()
     return Set(
-      try engine.zones.flatMap { try engine.store.segments(of: $0.id).map(\.digest) })
+      try engine.zones.flatMap { try engine.store.log.segments(of: $0.id).map(\.digest) })
   }
 
   /// One round over the folder.

@@ -2,11 +2,15 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-// The pending segments of the port: identified by their clear part, and read whole only to be
-// opened.
-extension ReplicaStore {
-  package func save(_ pending: PendingSegment, in zone: ZoneID) throws {
-    let entry = pending.entry
+/// The pending segments of a replica.
+///
+/// They are identified by their clear part, and read whole only to be opened.
+package struct SQLitePending: PendingStore {
+  let connection: Connection
+  let zones: SQLiteZones
+
+  package func save(_ segment: PendingSegment, in zone: ZoneID) throws {
+    let entry = segment.entry
     try connection.statement(
       """
       INSERT OR REPLACE INTO hearth_pending(
@@ -14,16 +18,16 @@ extension ReplicaStore {
       VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """
     )
-    .bind(try number(of: zone)).bind(pending.digest).bind(pending.reason.rawValue)
+    .bind(try zones.number(of: zone)).bind(segment.digest).bind(segment.reason.rawValue)
     .bind(entry.wait.encoded).bind(entry.authorTag).bind(entry.incarnation).bind(entry.first)
-    .bind(entry.last).bind(entry.epochTag).bind(entry.byteCount).bind(pending.bytes).execute()
+    .bind(entry.last).bind(entry.epochTag).bind(entry.byteCount).bind(segment.bytes).execute()
   }
 
-  package func pending(in zone: ZoneID) throws -> [PendingSegment] {
+  package func segments(in zone: ZoneID) throws -> [PendingSegment] {
     try connection.run { _ in
       let statement = try connection.statement(
         "SELECT digest, reason, wait, bytes FROM hearth_pending WHERE zone = ? ORDER BY digest")
-      try statement.bind(try number(of: zone))
+      try statement.bind(try zones.number(of: zone))
       var result: [PendingSegment] = []
       while try statement.step() {
         result.append(
@@ -36,14 +40,14 @@ extension ReplicaStore {
     }
   }
 
-  package func pendingEntries(in zone: ZoneID) throws -> [PendingEntry] {
+  package func entries(in zone: ZoneID) throws -> [PendingEntry] {
     try connection.run { _ in
       let statement = try connection.statement(
         """
         SELECT digest, reason, wait, author, incarnation, first, last, epoch, size
         FROM hearth_pending WHERE zone = ? ORDER BY digest
         """)
-      try statement.bind(try number(of: zone))
+      try statement.bind(try zones.number(of: zone))
       var result: [PendingEntry] = []
       while try statement.step() {
         result.append(
@@ -58,15 +62,20 @@ extension ReplicaStore {
     }
   }
 
-  package func bytes(ofPending digest: Identifier, in zone: ZoneID) throws -> [UInt8]? {
+  package func bytes(of digest: Identifier, in zone: ZoneID) throws -> [UInt8]? {
     try connection.run { _ in
       let statement = try connection.statement(
         "SELECT bytes FROM hearth_pending WHERE zone = ? AND digest = ?")
-      try statement.bind(try number(of: zone)).bind(digest)
+      try statement.bind(try zones.number(of: zone)).bind(digest)
       guard try statement.step() else { return nil }
       defer { statement.reset() }
       return statement.blob(0)
     }
+  }
+
+  package func remove(_ digest: Identifier, in zone: ZoneID) throws {
+    try connection.statement("DELETE FROM hearth_pending WHERE zone = ? AND digest = ?")
+      .bind(try zones.number(of: zone)).bind(digest).execute()
   }
 
   private func wait(_ bytes: [UInt8]) throws -> PendingWait {

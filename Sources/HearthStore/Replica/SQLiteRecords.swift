@@ -1,12 +1,38 @@
 import HearthCRDT
 import HearthSync
 
-// The port's record half.
-extension ReplicaStore {
-  package func records(
-    _ keys: [RecordKey], in zone: ZoneID
+/// The records and events of a replica: a table for each declared type, and one for all others.
+package final class SQLiteRecords: RecordStore {
+  /// The table of each declared type.
+  let tables: [TypeID: TypeTable]
+  private let connection: Connection
+  private let authors: AuthorNumbers
+  private let zones: SQLiteZones
+
+  init(
+    tables: [TypeID: TypeTable], connection: Connection, authors: AuthorNumbers, zones: SQLiteZones
+  ) {
+    self.tables = tables
+    self.connection = connection
+    self.authors = authors
+    self.zones = zones
+  }
+
+  /// The declared types, in order of number.
+  package var schemas: [RecordSchema] {
+    tables.values.map(\.schema).sorted { $0.id < $1.id }
+  }
+
+  private func codec(_ table: TypeTable) -> RowCodec {
+    RowCodec(table: table, connection: connection, authors: authors)
+  }
+
+  private var opaque: OpaqueCodec { OpaqueCodec(connection: connection, authors: authors) }
+
+  package func states(
+    of keys: [RecordKey], in zone: ZoneID
   ) throws -> [RecordKey: RecordState] {
-    let number = try number(of: zone)
+    let number = try zones.number(of: zone)
     var result: [RecordKey: RecordState] = [:]
     result.reserveCapacity(keys.count)
     for key in keys {
@@ -23,7 +49,7 @@ extension ReplicaStore {
     to state: inout RecordState, of key: RecordKey, in zone: ZoneID
   ) throws {
     guard let table = tables[key.type],
-      case .record(let full) = try codec(table).record(key.id, zone: try number(of: zone))
+      case .record(let full) = try codec(table).record(key.id, zone: try zones.number(of: zone))
     else { return }
     for entry in full.entries {
       guard case .register(let register) = entry.field, let value = register.shown.value else {
@@ -35,7 +61,7 @@ extension ReplicaStore {
   }
 
   package func save(_ changes: [RecordChange], in zone: ZoneID) throws {
-    let number = try number(of: zone)
+    let number = try zones.number(of: zone)
     for change in changes {
       guard let table = tables[change.key.type] else {
         Probe.unknownTypeKept.hit()
@@ -52,7 +78,7 @@ extension ReplicaStore {
   }
 
   package func insert(_ events: [(RecordKey, EventState)], in zone: ZoneID) throws {
-    let number = try number(of: zone)
+    let number = try zones.number(of: zone)
     for (key, event) in events {
       if let table = tables[key.type] {
         try codec(table).insert(.event(event), key: key, zone: number)
@@ -67,26 +93,26 @@ extension ReplicaStore {
   ) throws -> [(RecordID, EventState)] {
     try connection.run { _ in
       var result: [(RecordID, EventState)] = []
-      try forEachRecord(of: type, zone: try number(of: zone)) { key, record in
+      try forEach(of: type, zone: try zones.number(of: zone)) { key, record in
         if case .event(let event) = record { result.append((key.id, event)) }
       }
       return result
     }
   }
 
-  package func forEachRecord(
+  package func forEach(
     in zone: ZoneID, _ body: (RecordKey, StoredRecord) throws -> Void
   ) throws {
     try connection.run { _ in
-      let number = try number(of: zone)
+      let number = try zones.number(of: zone)
       let types = Set(tables.keys).union(try opaque.types(zone: number))
       for type in types.sorted() {
-        try forEachRecord(of: type, zone: number, body)
+        try forEach(of: type, zone: number, body)
       }
     }
   }
 
-  private func forEachRecord(
+  private func forEach(
     of type: TypeID, zone: Int64, _ body: (RecordKey, StoredRecord) throws -> Void
   ) throws {
     if let table = tables[type] {
@@ -96,21 +122,20 @@ extension ReplicaStore {
     }
   }
 
-  package func removeRecords(of zone: ZoneID) throws {
-    let number = try number(of: zone)
+  package func removeAll(of zone: ZoneID) throws {
+    let number = try zones.number(of: zone)
     for type in tables.keys.sorted() {
       guard let table = tables[type] else { continue }
       try connection.execute(
         "DELETE FROM \(TypeTable.quoted(table.schema.name)) WHERE zone = \(number)")
     }
     try connection.statement("DELETE FROM hearth_opaque WHERE zone = ?").bind(number).execute()
-    try removeProjectionRows(of: number)
   }
 
   /// Returns a record or event with all its values; nil if it is not in the zone.
   package func record(_ key: RecordKey, in zone: ZoneID) throws -> StoredRecord? {
     try connection.run { _ in
-      let number = try number(of: zone)
+      let number = try zones.number(of: zone)
       guard let table = tables[key.type] else { return try opaque.record(key, zone: number) }
       return try codec(table).record(key.id, zone: number)
     }
