@@ -269,10 +269,10 @@ package struct ControlResolver: Sendable {
     let struck = log.items.indices.filter { strikes[$0] != nil }
     guard !struck.isEmpty else { return [] }
     takeStock()
-    let lines = Lines(self)
+    let own = OwnOverrides(Overrides(self))
     return struck.filter { place in
       guard let reason = strikes[place], let striker = strikers[place] else { return false }
-      return !lines.holds(Strike(place: place, by: striker, reason: reason))
+      return !own.holds(Strike(place: place, by: striker, reason: reason))
     }
   }
 
@@ -286,17 +286,17 @@ package struct ControlResolver: Sendable {
     for rank in Mutant.lowerRankGoesFirst.isActive ? ranks.reversed() : ranks {
       settleEntries(of: rank)
       let before = passes
-      for kind in Lines.OwnKind.allCases { draw { $0.own(kind, of: rank) } }
+      for kind in OwnOverrides.Kind.allCases { draw { OwnOverrides($0).strikes(kind, of: rank) } }
       if passes != before { settleEntries(of: rank) }
-      draw { $0.overruled(by: rank) }
-      draw { $0.drawn(by: rank) }
+      draw { OverridesByOthers(step: $0).overruled(by: rank) }
+      draw { OverridesByOthers(step: $0).drawn(by: rank) }
     }
   }
 
   /// Overrides the operations beyond the lines of currently effective operations.
-  private mutating func draw(_ found: (Lines) -> [Strike]) {
+  private mutating func draw(_ found: (Overrides) -> [Strike]) {
     takeStock()
-    strike(found(Lines(self)))
+    strike(found(Overrides(self)))
   }
 
   private mutating func takeStock() {

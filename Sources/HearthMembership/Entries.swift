@@ -68,7 +68,7 @@ final class Entries {
   private func isParty(_ confirmation: Int, to place: Int) -> Bool {
     guard let invite = fold.verdicts[place].invite, isCrowded(invite) else { return false }
     let uses = fold.index.uses[log.invited[invite]].filter { fold.confirmations[$0] == nil }
-    var parties = self.parties[invite] ?? Parties(of: Set(uses), Lines(fold))
+    var parties = self.parties[invite] ?? Parties(of: Set(uses), Overrides(fold))
     defer { self.parties[invite] = parties }
     return parties.include(confirmation, of: Role.child.rank)
   }

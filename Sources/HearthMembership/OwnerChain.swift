@@ -132,7 +132,7 @@ struct OwnerChain {
     where log.devices[recovery] != log.devices[offer] && log.sees(recovery, enrolment)
       && log.areConcurrent(recovery, offer) && log.isBeyond(offer, recovery)
     {
-      var parties = Parties(of: [recovery], Lines(fold))
+      var parties = Parties(of: [recovery], Overrides(fold))
       let isSeen = parts.contains(seeing: recovery, notSeeing: offer, in: log) { witness in
         fold.isWitness(witness) && fold.rank(witness) >= Role.admin.rank
           && fold.person(witness) != owner && !parties.include(witness, of: Role.admin.rank)

@@ -7,11 +7,11 @@ struct Parties {
   private let sides: Set<Int>
   /// The disputed operations that would end devices.
   private let lines: [Int]
-  private let rules: Lines
+  private let rules: Overrides
   private var fold: ControlResolver { rules.fold }
   private var known: [Int: Bool] = [:]
 
-  init(of sides: Set<Int>, _ rules: Lines) {
+  init(of sides: Set<Int>, _ rules: Overrides) {
     self.sides = sides
     self.rules = rules
     lines = sides.filter(rules.mayEnd)
