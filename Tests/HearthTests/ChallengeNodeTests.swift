@@ -12,26 +12,28 @@ extension Node {
   /// Works on this person's challenges of a day.
   fileprivate func challenges<R: Sendable>(
     on day: CivilDate,
-    _ body: @escaping @Sendable (ChallengeBook, inout OperationBuilder) throws -> R
+    _ body: @escaping @Sendable (PersonChallenges, inout OperationBuilder) throws -> R
   ) throws -> R {
     let zone = try ownZone()
     return try write(to: zone) { source, dot in
       var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
-      let result = try body(ChallengeBook(source: source, today: day), &builder)
+      let result = try body(PersonChallenges(source: source, today: day), &builder)
       return (builder.operations, result)
     }
   }
 
   fileprivate func history() throws -> [ChallengeEntry] {
     try read(ownZone()) {
-      try ChallengeBook(source: $0, today: ChallengeNodeTests.day).history(after: nil, limit: 100)
-        .entries
+      try PersonChallenges(source: $0, today: ChallengeNodeTests.day).history(
+        after: nil, limit: 100
+      )
+      .entries
     }
   }
 
   fileprivate func shown(_ day: CivilDate) throws -> String {
     let challenge = try read(ownZone()) {
-      try ChallengeBook(source: $0, today: day).challenge(on: day)
+      try PersonChallenges(source: $0, today: day).challenge(on: day)
     }
     return challenge.map { "\($0.card.key.id) \($0.state)" } ?? "none"
   }
@@ -68,24 +70,24 @@ struct ChallengeNodeTests {
   ) async throws {
     let day = try #require(day.adding(days: -back))
     let card = try card(id)
-    try await node.challenges(on: day) { book, builder in
-      book.assign(card, .drawn, in: &builder)
+    try await node.challenges(on: day) { own, builder in
+      own.assign(card, .drawn, in: &builder)
     }
     guard let outcome else { return }
     let moment = UInt64(Int(day.dayNumber)) * 86_400_000 + 60_000
-    try await node.challenges(on: day) { book, builder in
+    try await node.challenges(on: day) { own, builder in
       if outcome == .completed {
-        _ = try book.complete(rating: 3, milliseconds: moment, in: &builder)
+        _ = try own.complete(rating: 3, milliseconds: moment, in: &builder)
       } else {
-        _ = try book.skip(reason: .cost, milliseconds: moment, in: &builder)
+        _ = try own.skip(reason: .cost, milliseconds: moment, in: &builder)
       }
     }
   }
 
   private static func undoLast(_ node: Node) async throws {
-    try await node.challenges(on: day) { book, builder in
-      guard let entry = try book.lastEntry() else { throw HouseholdError(.noSuchEntry, "") }
-      try book.undo(entry, in: &builder)
+    try await node.challenges(on: day) { own, builder in
+      guard let entry = try own.lastEntry() else { throw HouseholdError(.noSuchEntry, "") }
+      try own.undo(entry, in: &builder)
     }
   }
 
@@ -141,7 +143,7 @@ struct ChallengeNodeTests {
       try await phone.write(to: own) { source, dot in
         var builder = OperationBuilder(zone: own, dot: dot, random: Node.randomIdentifier)
         for (day, card) in zip(part, cards) {
-          ChallengeBook(source: source, today: day).assign(card, .drawn, in: &builder)
+          PersonChallenges(source: source, today: day).assign(card, .drawn, in: &builder)
         }
         return (builder.operations, ())
       }
@@ -177,7 +179,7 @@ struct ChallengeNodeTests {
     #expect(try await nodes[0].history().map(\.card.key.id) == ["bench"])
     #expect(try await nodes[1].history().map(\.card.key.id) == ["cake"])
     let entries = try await nodes[1].read(zone) { source in
-      try ChallengeBook(source: source, today: Self.day).history(after: nil, limit: 9).entries
+      try PersonChallenges(source: source, today: Self.day).history(after: nil, limit: 9).entries
     }
     #expect(entries.isEmpty)
   }

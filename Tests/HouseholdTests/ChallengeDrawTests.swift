@@ -78,14 +78,14 @@ struct ChallengeDrawTests {
     try person.draw(4)
     try person.done()
     func lately(_ days: Int) throws -> [String] {
-      try person.book().done(inDaysBefore: days).sorted().map { String($0.id.dropFirst(10)) }
+      try person.challenges().done(inDaysBefore: days).sorted().map { String($0.id.dropFirst(10)) }
     }
     #expect(try lately(0).isEmpty)
     #expect(try lately(1) == ["3"])
     #expect(try lately(2) == ["3"])
     #expect(try lately(3) == ["1", "3"])
     #expect(try lately(365) == ["1", "3"])
-    #expect(try person.book().lastDone().count == 3)
+    #expect(try person.challenges().lastDone().count == 3)
   }
 
   @Test("A wish lets pass what fits it, and nothing that says nothing about it")

@@ -21,7 +21,7 @@ struct ChallengeHistoryTests {
           try person.done(random.oneIn(2) ? 1 + random.below(5) : nil, on: device)
         case 5: try person.skip(SkipReason.allCases[random.below(7)], on: device)
         case 6:
-          guard random.oneIn(4), try person.book(device).lastEntry() != nil else { continue }
+          guard random.oneIn(4), try person.challenges(device).lastEntry() != nil else { continue }
           try person.undoLast(on: device)
         default: if random.oneIn(3) { try person.meet() }
         }
@@ -41,20 +41,21 @@ struct ChallengeHistoryTests {
     try person.meet()
     let dump = person.replicas[0].dump
     #expect(dump.count > 3, "seed \(seed)")
-    let numbers = try person.book().statistics()
+    let numbers = try person.challenges().statistics()
     for device in 1..<3 {
       #expect(person.replicas[device].dump == dump, "seed \(seed)")
-      #expect(try person.book(device).statistics() == numbers, "seed \(seed)")
+      #expect(try person.challenges(device).statistics() == numbers, "seed \(seed)")
     }
     for _ in 0..<3 {
       let other = TestReplica(projection: HouseholdProjection())
       for change in person.shuffledChanges(&random) { try other.apply(change) }
       #expect(other.dump == dump, "seed \(seed)")
-      let book = ChallengeBook(source: other, today: try person.today)
+      let challenges = PersonChallenges(source: other, today: try person.today)
       for offset in 0..<60 {
         let day = try person.date(offset)
         #expect(
-          try book.challenge(on: day) == person.book().challenge(on: day), "seed \(seed)")
+          try challenges.challenge(on: day) == person.challenges().challenge(on: day),
+          "seed \(seed)")
       }
     }
   }
@@ -80,7 +81,7 @@ struct ChallengeHistoryTests {
     #expect(Set(entries.map { "\($0.day) \($0.card.key.id)" }).count == entries.count)
     for offset in 0..<60 {
       let day = try person.date(offset)
-      guard let challenge = try person.book().challenge(on: day) else { continue }
+      guard let challenge = try person.challenges().challenge(on: day) else { continue }
       let own = entries.first { $0.day == day && $0.card.key == challenge.card.key }
       #expect(challenge.entry == own, "seed \(seed)")
       let done = entries.filter { $0.day == day && $0.outcome == .completed }.count
@@ -101,7 +102,7 @@ struct ChallengeHistoryTests {
       var shown: [ChallengeEntry] = []
       var cursor: String?
       repeat {
-        let page = try person.book().history(
+        let page = try person.challenges().history(
           of: category, since: first, after: cursor, limit: limit)
         #expect(page.arrivedEarlier == 0)
         #expect(page.entries.count <= limit)
@@ -128,15 +129,15 @@ struct ChallengeHistoryTests {
       try person.done()
       person.day += 1
     }
-    let first = try person.book().history(after: nil, limit: 2)
+    let first = try person.challenges().history(after: nil, limit: 2)
     try person.draw(2)
     try person.done()
-    let second = try person.book().history(after: first.next, limit: 2)
+    let second = try person.challenges().history(after: first.next, limit: 2)
     #expect(second.arrivedEarlier == 1)
     #expect(!second.entries.contains { first.entries.contains($0) })
     for wrong in ["", "1.2.3", "a.b.c.d", "1.2.\(Identifier.zero.hex).0", "1.2.3.4.5"] {
       #expect(throws: HouseholdError(.badCursor, "")) {
-        try person.book().history(after: wrong, limit: 2)
+        try person.challenges().history(after: wrong, limit: 2)
       }
     }
   }
@@ -146,10 +147,11 @@ struct ChallengeHistoryTests {
     let person = TestChallenges()
     try person.draw(1)
     try person.done()
-    let entry = try #require(try person.book().lastEntry())
-    #expect(try person.book().entries(idPrefix: String(entry.attempt.hex.prefix(8))) == [entry])
-    #expect(try person.book().entries(idPrefix: "ffffffff").isEmpty)
-    #expect(try person.book().entries(idPrefix: "no").isEmpty)
+    let entry = try #require(try person.challenges().lastEntry())
+    #expect(
+      try person.challenges().entries(idPrefix: String(entry.attempt.hex.prefix(8))) == [entry])
+    #expect(try person.challenges().entries(idPrefix: "ffffffff").isEmpty)
+    #expect(try person.challenges().entries(idPrefix: "no").isEmpty)
     try person.undoLast()
     #expect(throws: HouseholdError(.noSuchEntry, "")) {
       try person.write(0) { try $0.undo(entry, in: &$1) }
@@ -160,7 +162,7 @@ struct ChallengeHistoryTests {
   func streaks() throws {
     let person = TestChallenges()
     func numbers() throws -> [Int] {
-      let numbers = try person.book().statistics()
+      let numbers = try person.challenges().statistics()
       return [numbers.streak, numbers.longestStreak]
     }
     #expect(try numbers() == [0, 0])
@@ -180,7 +182,7 @@ struct ChallengeHistoryTests {
     try person.pick(2)
     try person.done(4)
     #expect(try numbers() == [1, 3])
-    let statistics = try person.book().statistics()
+    let statistics = try person.challenges().statistics()
     #expect(statistics.completed == 5)
     #expect(statistics.skipped == 1)
     #expect(statistics.rated == 1 && statistics.stars == 4)

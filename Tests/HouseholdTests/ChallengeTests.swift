@@ -33,7 +33,7 @@ struct ChallengeTests {
     #expect(try person.shown() == "1 skipped")
     try person.undoLast()
     #expect(try person.shown() == "1 pending")
-    #expect(try person.book().lastEntry() == nil)
+    #expect(try person.challenges().lastEntry() == nil)
     try person.done()
     #expect(try person.shown() == "1 completed")
     person.day += 1
@@ -65,8 +65,8 @@ struct ChallengeTests {
     #expect(try person.shown() == "3 pending, also 2")
     try person.done()
     #expect(try person.shown() == "3 completed, also 2")
-    #expect(try person.book().statistics().streak == 1)
-    #expect(try person.book().statistics().completed == 2)
+    #expect(try person.challenges().statistics().streak == 1)
+    #expect(try person.challenges().statistics().completed == 2)
   }
 
   @Test("Of what two devices drew apart the first is shown on both, and completing either counts")
@@ -100,7 +100,7 @@ struct ChallengeTests {
     for device in 0..<2 {
       #expect(try person.shown(device) == "1 completed, also 2")
       #expect(try person.history(device).count == 2)
-      #expect(try person.book(device).statistics().longestStreak == 1)
+      #expect(try person.challenges(device).statistics().longestStreak == 1)
     }
   }
 
@@ -220,8 +220,8 @@ struct ChallengeTests {
       try replica.rebuild()
       #expect(replica.dump == kept)
       // The first of the copies, by its event, is the one that counts.
-      let book = ChallengeBook(source: replica, today: try person.today)
-      let days = try book.history(after: nil, limit: 9).entries.map(\.day)
+      let challenges = PersonChallenges(source: replica, today: try person.today)
+      let days = try challenges.history(after: nil, limit: 9).entries.map(\.day)
       #expect(try days == [CivilDate](repeating: person.today, count: days.count))
       return kept
     }
@@ -247,7 +247,7 @@ struct ChallengeTests {
     try person.meet()
     let record = try #require(
       person.replicas[0].record(
-        ChallengeBook.record(of: try person.today, in: person.replicas[0].zone)))
+        PersonChallenges.record(of: try person.today, in: person.replicas[0].zone)))
     let candidates = DayCandidate.all(of: record)
     #expect(candidates.count == 3)
     for candidate in candidates {
@@ -260,12 +260,12 @@ struct ChallengeTests {
   func alone() throws {
     let person = TestChallenges()
     try person.draw(1)
-    try person.write(0) { book, builder in
+    try person.write(0) { challenges, builder in
       builder.append(
-        ChallengeBook.record(of: book.today, in: builder.zone),
+        PersonChallenges.record(of: challenges.today, in: builder.zone),
         .assign(DailyField.title, .text("Better")))
     }
-    #expect(try person.book().challenge(on: person.today)?.card.title == "Better")
+    #expect(try person.challenges().challenge(on: person.today)?.card.title == "Better")
     #expect(try person.shown() == "1 pending")
   }
 

@@ -34,13 +34,13 @@ final class TestChallenges {
         category: ChallengeFilter.categories[number % 8], minutes: 5 + number))
   }
 
-  func book(_ device: Int = 0) throws -> ChallengeBook {
-    ChallengeBook(source: replicas[device], today: try today)
+  func challenges(_ device: Int = 0) throws -> PersonChallenges {
+    PersonChallenges(source: replicas[device], today: try today)
   }
 
   @discardableResult
   func write<R>(
-    _ device: Int, _ body: (ChallengeBook, inout OperationBuilder) throws -> R
+    _ device: Int, _ body: (PersonChallenges, inout OperationBuilder) throws -> R
   ) throws -> R {
     minute += 1
     let replica = replicas[device]
@@ -51,7 +51,7 @@ final class TestChallenges {
       // Spread, so that the order of names is not the order of time.
       return Identifier(high: self.ids &* 0x9e37_79b9_7f4a_7c15, low: self.ids)
     }
-    let result = try body(try book(device), &builder)
+    let result = try body(try challenges(device), &builder)
     let change = TestChange(
       version: Version(dot: dot, time: HybridTime(milliseconds: milliseconds)),
       past: replica.known, operations: builder.operations)
@@ -88,19 +88,19 @@ final class TestChallenges {
   }
 
   func undoLast(on device: Int = 0) throws {
-    let entry = try #require(try book(device).lastEntry())
+    let entry = try #require(try challenges(device).lastEntry())
     try write(device) { try $0.undo(entry, in: &$1) }
   }
 
   /// Today on a device, such as "2 completed, also 5".
   func shown(_ device: Int = 0) throws -> String {
-    guard let challenge = try book(device).challenge(on: today) else { return "none" }
+    guard let challenge = try challenges(device).challenge(on: today) else { return "none" }
     let others = challenge.alsoDone.map { ", also \($0.card.key.id.dropFirst(10))" }.joined()
     return "\(challenge.card.key.id.dropFirst(10)) \(challenge.state)\(others)"
   }
 
   func history(_ device: Int = 0) throws -> [ChallengeEntry] {
-    try book(device).history(after: nil, limit: 1000).entries
+    try challenges(device).history(after: nil, limit: 1000).entries
   }
 
   /// The changes in another order in which each still comes after its past.

@@ -153,7 +153,7 @@ struct ChallengePick: AsyncParsableCommand {
   func run() async throws {
     let context = try await ChallengeContext.open(common)
     let offer = try ChallengeNames.offer(name, among: try await context.offers())
-    try await context.write { book, builder in try book.pick(offer.card, in: &builder) }
+    try await context.write { challenges, builder in try challenges.pick(offer.card, in: &builder) }
     let challenge = try await context.challengeOfToday()
     try await context.show(challenge, json: common.json) { _ in
       "today's challenge: \(Style.safe(challenge.card.title))"

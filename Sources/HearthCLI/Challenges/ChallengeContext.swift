@@ -37,19 +37,19 @@ struct ChallengeContext {
     return ChallengeContext(node: node, zone: zone, today: today)
   }
 
-  /// Reads through the person's book.
+  /// Reads the person's challenges.
   func read<Result: Sendable>(
-    _ body: @escaping @Sendable (ChallengeBook) throws -> Result
+    _ body: @escaping @Sendable (PersonChallenges) throws -> Result
   ) async throws -> Result {
     let today = today
-    return try await node.read(zone.id) { try body(ChallengeBook(source: $0, today: today)) }
+    return try await node.read(zone.id) { try body(PersonChallenges(source: $0, today: today)) }
   }
 
-  /// Writes one transaction through the person's book.
+  /// Writes one transaction of the person's challenges.
   ///
   /// - Throws: `notAllowed` if this device no longer belongs to the private database.
   func write<Result: Sendable>(
-    _ body: @escaping @Sendable (ChallengeBook, inout OperationBuilder) throws -> Result
+    _ body: @escaping @Sendable (PersonChallenges, inout OperationBuilder) throws -> Result
   ) async throws -> Result {
     if let ending = await node.ending(in: zone.group) {
       throw CommandFailure(
@@ -59,7 +59,7 @@ struct ChallengeContext {
     let (zone, today) = (zone.id, today)
     return try await node.write(to: zone) { source, dot in
       var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
-      let result = try body(ChallengeBook(source: source, today: today), &builder)
+      let result = try body(PersonChallenges(source: source, today: today), &builder)
       return (builder.operations, result)
     }
   }
@@ -114,7 +114,7 @@ struct ChallengeContext {
       let drawn = ChallengeDraw.draw(
         among: offers, filter: filter, doneLately: doneLately, for: await node.person, on: today)
     else { throw nothingToDraw(isFiltered: !offers.contains(where: filter.accepts), rest: rest) }
-    try await write { book, builder in book.assign(drawn.card, .drawn, in: &builder) }
+    try await write { challenges, builder in challenges.assign(drawn.card, .drawn, in: &builder) }
     guard let challenge = try await read({ try $0.challenge(on: today) }) else {
       throw CommandFailure(.failed, "the challenge that was drawn cannot be read back")
     }

@@ -21,8 +21,8 @@ struct ChallengeDone: AsyncParsableCommand {
     let context = try await ChallengeContext.open(common)
     _ = try await context.challengeOfToday()
     let (rating, now) = (rating, await context.node.nowMilliseconds())
-    try await context.write { book, builder in
-      _ = try book.complete(rating: rating, note: note, milliseconds: now, in: &builder)
+    try await context.write { challenges, builder in
+      _ = try challenges.complete(rating: rating, note: note, milliseconds: now, in: &builder)
     }
     let challenge = try await context.challengeOfToday()
     try await context.show(challenge, json: common.json) { streak in
@@ -48,8 +48,8 @@ struct ChallengeSkip: AsyncParsableCommand {
     let context = try await ChallengeContext.open(common)
     _ = try await context.challengeOfToday()
     let now = await context.node.nowMilliseconds()
-    try await context.write { book, builder in
-      _ = try book.skip(reason: reason, milliseconds: now, in: &builder)
+    try await context.write { challenges, builder in
+      _ = try challenges.skip(reason: reason, milliseconds: now, in: &builder)
     }
     let challenge = try await context.challengeOfToday()
     try await context.show(challenge, json: common.json) { _ in
@@ -68,9 +68,9 @@ struct ChallengeUndo: AsyncParsableCommand {
   func run() async throws {
     let wanted = event?.lowercased()
     let context = try await ChallengeContext.open(common)
-    let entry = try await context.write { book, builder in
-      let entry = try ChallengeUndo.entry(wanted, in: book)
-      try book.undo(entry, in: &builder)
+    let entry = try await context.write { challenges, builder in
+      let entry = try ChallengeUndo.entry(wanted, in: challenges)
+      try challenges.undo(entry, in: &builder)
       return entry
     }
     try await context.node.close()
@@ -79,17 +79,19 @@ struct ChallengeUndo: AsyncParsableCommand {
     Output.note("undone: \(Style.safe(entry.card.title)), \(what) on \(entry.day.iso)")
   }
 
-  private static func entry(_ wanted: String?, in book: ChallengeBook) throws -> ChallengeEntry {
+  private static func entry(_ wanted: String?, in challenges: PersonChallenges) throws
+    -> ChallengeEntry
+  {
     var found: ChallengeEntry?
     if let wanted {
-      let entries = try book.entries(idPrefix: wanted)
+      let entries = try challenges.entries(idPrefix: wanted)
       guard entries.count <= 1, wanted.utf8.count >= 8 else {
         throw CommandFailure(
           .usage, "this id fits several entries or is too short", hint: "write at least 8 digits")
       }
       found = entries.first
     } else {
-      found = try book.lastEntry()
+      found = try challenges.lastEntry()
     }
     guard let found else {
       throw CommandFailure(

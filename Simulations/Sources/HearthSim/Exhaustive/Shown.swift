@@ -36,9 +36,9 @@ struct Shown: Equatable {
       }
       settings = try state.storedSettings.all().map { "\($0.key) \($0.value)" }
     }
-    try device.readChallenges(at: time) { book in
-      challenge = try book.challenge(on: book.today).map { [$0] } ?? []
-      challenges = try book.history(after: nil, limit: 1000).entries
+    try device.readChallenges(at: time) { personal in
+      challenge = try personal.challenge(on: personal.today).map { [$0] } ?? []
+      challenges = try personal.history(after: nil, limit: 1000).entries
     }
     guard let home = device.home else { return }
     let store = try device.engine().store

@@ -9,22 +9,24 @@ import Household
 /// zone that they are folded in, so that here the household's will do.
 extension Commands {
   static func challenge(
-    _ step: Step, _ book: ChallengeBook, now: UInt64, in builder: inout OperationBuilder
+    _ step: Step, _ challenges: PersonChallenges, now: UInt64, in builder: inout OperationBuilder
   ) throws {
     switch step.words.first {
-    case "draw": book.assign(try card(step), .drawn, in: &builder)
-    case "pick": try book.pick(try card(step), in: &builder)
+    case "draw": challenges.assign(try card(step), .drawn, in: &builder)
+    case "pick": try challenges.pick(try card(step), in: &builder)
     case "complete":
-      _ = try book.complete(
+      _ = try challenges.complete(
         rating: step.value("rating").flatMap { Int($0) }, note: step.value("note"),
         milliseconds: now, in: &builder)
     case "skip":
-      _ = try book.skip(
+      _ = try challenges.skip(
         reason: step.value("because").flatMap(SkipReason.init(rawValue:)), milliseconds: now,
         in: &builder)
     case "undo":
-      guard let entry = try book.lastEntry() else { throw StepFailure("there is nothing to undo") }
-      try book.undo(entry, in: &builder)
+      guard let entry = try challenges.lastEntry() else {
+        throw StepFailure("there is nothing to undo")
+      }
+      try challenges.undo(entry, in: &builder)
     default: throw StepFailure("challenge draw|pick|complete|skip|undo")
     }
   }
@@ -43,10 +45,10 @@ extension Commands {
 extension SimDevice {
   /// Reads the challenges.
   func readChallenges<Result>(
-    at time: UInt64, _ body: (ChallengeBook) throws -> Result
+    at time: UInt64, _ body: (PersonChallenges) throws -> Result
   ) throws -> Result {
     let today = try today(at: time)
-    return try readSource { try body(ChallengeBook(source: $0, today: today)) }
+    return try readSource { try body(PersonChallenges(source: $0, today: today)) }
   }
 }
 
@@ -55,16 +57,16 @@ extension World {
   /// first, `challenge-streak`; nil where the question is another's.
   func askChallenges(_ what: String, _ device: SimDevice) throws -> String? {
     guard what.hasPrefix("challenge") else { return nil }
-    return try device.readChallenges(at: now) { book in
+    return try device.readChallenges(at: now) { challenges in
       switch what {
       case "challenge":
-        guard let challenge = try book.challenge(on: book.today) else { return "-" }
+        guard let challenge = try challenges.challenge(on: challenges.today) else { return "-" }
         let also = challenge.alsoDone.map { "+\($0.card.title)" }.joined()
         return "\(challenge.card.title)-\(challenge.state.rawValue)\(also)"
       case "challenge-history":
-        let entries = try book.history(after: nil, limit: 1000).entries.reversed()
+        let entries = try challenges.history(after: nil, limit: 1000).entries.reversed()
         return entries.isEmpty ? "-" : entries.map(World.words).joined(separator: ",")
-      case "challenge-streak": return "\(try book.statistics().streak)"
+      case "challenge-streak": return "\(try challenges.statistics().streak)"
       default: return nil
       }
     }

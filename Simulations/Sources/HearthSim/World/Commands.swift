@@ -22,8 +22,8 @@ struct Commands {
   mutating func perform(_ step: Step, on device: SimDevice, at time: UInt64) throws -> Written {
     if step.verb == "challenge" {
       return try device.writeSource(at: time) { source, builder, now in
-        let book = ChallengeBook(source: source, today: try device.today(at: time))
-        try Commands.challenge(step, book, now: now, in: &builder)
+        let challenges = PersonChallenges(source: source, today: try device.today(at: time))
+        try Commands.challenge(step, challenges, now: now, in: &builder)
       }
     }
     var added: RecordID?

@@ -1,12 +1,12 @@
 import HearthCRDT
 import HearthSync
 
-extension ChallengeBook {
+extension PersonChallenges {
   /// Makes a challenge today's challenge and replaces the existing one.
   package func assign(
     _ card: ChallengeCard, _ choice: ChallengeChoice, in builder: inout OperationBuilder
   ) {
-    let key = ChallengeBook.record(of: today, in: builder.zone)
+    let key = PersonChallenges.record(of: today, in: builder.zone)
     for (field, value) in [
       (DailyField.day, Value.text(today.iso)),
       (DailyField.catalogue, .id(card.key.catalogue)),

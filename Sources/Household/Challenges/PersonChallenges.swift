@@ -4,12 +4,12 @@ import HearthSync
 /// A person's challenges on a day: it reads the private database and builds operations.
 ///
 /// It is a value over one state of the zone; create a new one after each transaction.
-package struct ChallengeBook {
+package struct PersonChallenges {
   let source: any ProjectionSource
   package let today: CivilDate
   var rows: ChallengeRows { ChallengeRows(source: source) }
 
-  /// Opens the book.
+  /// Opens a person's challenges.
   ///
   /// - Parameter today: the civil date where the person is.
   package init(source: any ProjectionSource, today: CivilDate) {
@@ -25,7 +25,7 @@ package struct ChallengeBook {
 
   /// Returns a day's challenge; nil if none was chosen and none was done.
   package func challenge(on day: CivilDate) throws -> DayChallenge? {
-    let state = try source.record(ChallengeBook.record(of: day, in: source.zone))
+    let state = try source.record(PersonChallenges.record(of: day, in: source.zone))
     return DayChallenge(
       on: day, among: DayCandidate.all(of: state), entries: try rows.entries(on: day))
   }
