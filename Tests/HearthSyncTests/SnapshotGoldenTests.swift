@@ -130,8 +130,8 @@ struct SnapshotGoldenTests {
         writer.varint(head.sequence)
         writer.raw(head.hash)
         writer.fixed64(head.time.rawValue)
-        writer.frontier(head.seen, table)
-        writer.frontier(head.controlSeen, table)
+        table.encode(head.seen, into: &writer)
+        table.encode(head.controlSeen, into: &writer)
       }
       writer.varint(0)
       var records: [(id: RecordID, state: RecordState)] = []

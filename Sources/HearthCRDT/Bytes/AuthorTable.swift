@@ -38,45 +38,48 @@ package struct AuthorTable: Sendable {
   }
 }
 
-extension ByteWriter {
-  mutating func dot(_ dot: Dot, _ table: AuthorTable) {
-    varint(table.number(of: dot.author))
-    varint(dot.sequence)
+// MARK: - Dots and frontiers by number
+
+extension AuthorTable {
+  /// Writes a dot: the author's number, then the sequence number.
+  func encode(_ dot: Dot, into writer: inout ByteWriter) {
+    writer.varint(number(of: dot.author))
+    writer.varint(dot.sequence)
   }
 
   /// Writes a frontier with authors by number, in order of author.
-  package mutating func frontier(_ frontier: Frontier, _ table: AuthorTable) {
-    varint(frontier.entries.count)
+  package func encode(_ frontier: Frontier, into writer: inout ByteWriter) {
+    writer.varint(frontier.entries.count)
     for entry in frontier.entries {
-      varint(table.number(of: entry.author))
-      varint(entry.sequence)
+      writer.varint(number(of: entry.author))
+      writer.varint(entry.sequence)
     }
   }
-}
 
-extension ByteReader {
   /// Reads a dot: the author's number in the table, then the sequence number.
-  package mutating func dot(_ item: String, _ table: AuthorTable) throws(CodecError) -> Dot {
-    let start = offset
-    let number = try varint(item, atMost: Int(UInt32.max))
-    guard number < table.authors.count else { throw CodecError(.unknown, item, offset: start) }
-    let sequence = try varint(item)
+  package func dot(
+    from reader: inout ByteReader, _ item: String
+  ) throws(CodecError) -> Dot {
+    let start = reader.offset
+    let number = try reader.varint(item, atMost: Int(UInt32.max))
+    guard number < authors.count else { throw CodecError(.unknown, item, offset: start) }
+    let sequence = try reader.varint(item)
     guard sequence > 0, sequence <= Frontier.maximumSequence else {
       throw CodecError(.beyondLimit, item, offset: start)
     }
-    return Dot(author: table.authors[number], sequence: sequence)
+    return Dot(author: authors[number], sequence: sequence)
   }
 
   /// Reads a frontier with authors by number, in order of author.
-  package mutating func frontier(_ item: String, _ table: AuthorTable) throws(CodecError)
-    -> Frontier
-  {
-    let number = try count(item, itemBytes: 2, atMost: Limits.maximumAuthors)
+  package func frontier(
+    from reader: inout ByteReader, _ item: String
+  ) throws(CodecError) -> Frontier {
+    let number = try reader.count(item, itemBytes: 2, atMost: Limits.maximumAuthors)
     var entries: [Frontier.Entry] = []
     entries.reserveCapacity(min(number, Limits.maximumReservation))
     for _ in 0..<number {
-      let start = offset
-      let dot = try dot(item, table)
+      let start = reader.offset
+      let dot = try dot(from: &reader, item)
       guard entries.last.map({ $0.author < dot.author }) ?? true else {
         throw CodecError(.notCanonical, item, offset: start)
       }

@@ -3,7 +3,7 @@
 /// A single number is written as `2 * value`. Two or more equal neighbours are written as `2 *
 /// value + 1` and the run's length minus 2. Runs are as long as possible, so a sequence has exactly
 /// one encoding. A column without runs costs no more than plain varints.
-struct RunColumnWriter {
+struct RunColumn {
   private var writer: ByteWriter
   private var value: UInt32 = 0
   private var length = 0
@@ -37,20 +37,18 @@ struct RunColumnWriter {
     }
     length = 0
   }
-}
 
-extension ByteReader {
-  /// Reads a column of exactly `count` numbers from a ``RunColumnWriter``.
+  /// Reads a column of exactly `count` numbers.
   ///
   /// A short run can stand for many numbers, so the caller must bound `count` first.
-  mutating func runs(
-    _ item: String, count: Int, atMost limit: UInt32
+  static func decode(
+    from reader: inout ByteReader, _ item: String, count: Int, atMost limit: UInt32
   ) throws(CodecError) -> [UInt32] {
     var result: [UInt32] = []
     result.reserveCapacity(count)
     while result.count < count {
-      let start = offset
-      let token = try varint(item)
+      let start = reader.offset
+      let token = try reader.varint(item)
       guard token >> 1 <= UInt64(limit) else {
         throw CodecError(.beyondLimit, item, offset: start)
       }
@@ -60,7 +58,7 @@ extension ByteReader {
         result.append(value)
         continue
       }
-      let further = try varint(item)
+      let further = try reader.varint(item)
       let room = count - result.count
       guard room >= 2, further <= UInt64(room - 2) else {
         throw CodecError(.beyondLimit, item, offset: start)

@@ -145,10 +145,10 @@ extension Operation {
     switch code {
     case .insert: body = .insert
     case .delete: body = .delete
-    case .assign: body = .assign(try reader.field(), try reader.value("value"))
-    case .include: body = .include(try reader.field(), try reader.value("element"))
-    case .exclude: body = .exclude(try reader.field(), try reader.value("element"))
-    case .count: body = .count(try reader.field(), try reader.signed("delta"))
+    case .assign: body = .assign(try FieldID(from: &reader), try reader.value("value"))
+    case .include: body = .include(try FieldID(from: &reader), try reader.value("element"))
+    case .exclude: body = .exclude(try FieldID(from: &reader), try reader.value("element"))
+    case .count: body = .count(try FieldID(from: &reader), try reader.signed("delta"))
     case .event:
       let number = try reader.count(
         "event fields", itemBytes: 2, atMost: Limits.maximumEventFields)
@@ -156,7 +156,7 @@ extension Operation {
       fields.reserveCapacity(number)
       for _ in 0..<number {
         let start = reader.offset
-        let field = try reader.field()
+        let field = try FieldID(from: &reader)
         guard fields.last.map({ $0.field < field }) ?? true else {
           throw CodecError(.notCanonical, "event fields", offset: start)
         }
@@ -167,9 +167,9 @@ extension Operation {
   }
 }
 
-extension ByteReader {
+extension FieldID {
   /// Reads the number of a field, with its kind.
-  package mutating func field() throws(CodecError) -> FieldID {
-    FieldID(rawValue: UInt16(try varint("field", atMost: Int(UInt16.max))))
+  init(from reader: inout ByteReader) throws(CodecError) {
+    self.init(rawValue: UInt16(try reader.varint("field", atMost: Int(UInt16.max))))
   }
 }

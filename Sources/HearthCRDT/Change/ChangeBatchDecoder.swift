@@ -91,7 +91,8 @@ struct ChangeBatchDecoder {
     }
     try spend(ChangeBatch.changeWeight * count)
     let times = try decodeTimes(count)
-    let schemaVersions = try reader.runs("schema versions", count: count, atMost: .max)
+    let schemaVersions = try RunColumn.decode(
+      from: &reader, "schema versions", count: count, atMost: .max)
     let (seen, controlSeen) = try decodeDifferences(count)
     try decodeOperationColumns(changes: count)
     var changes: [Change] = []
@@ -162,8 +163,9 @@ extension ChangeBatchDecoder {
       authors.append(author)
     }
     let limit = UInt32(Limits.maximumAuthors)
-    let seenCounts = try reader.runs("seen", count: count, atMost: limit)
-    let controlCounts = try reader.runs("control seen", count: count, atMost: limit)
+    let seenCounts = try RunColumn.decode(from: &reader, "seen", count: count, atMost: limit)
+    let controlCounts = try RunColumn.decode(
+      from: &reader, "control seen", count: count, atMost: limit)
     try spend((seenCounts + controlCounts).reduce(0) { $0 + Int($1) })
     var used = 0
     var marks: [Frontier.Entry] = []
@@ -237,8 +239,8 @@ extension ChangeBatchDecoder {
 
 extension ChangeBatchDecoder {
   private mutating func decodeOperationColumns(changes: Int) throws(CodecError) {
-    operationCounts = try reader.runs(
-      "operation counts", count: changes, atMost: UInt32(Limits.maximumOperations))
+    operationCounts = try RunColumn.decode(
+      from: &reader, "operation counts", count: changes, atMost: UInt32(Limits.maximumOperations))
     let operations = operationCounts.reduce(0) { $0 + Int($1) }
     guard operations <= Limits.maximumSegmentItems else {
       throw CodecError(.beyondLimit, "operations", offset: reader.offset)
@@ -246,13 +248,15 @@ extension ChangeBatchDecoder {
     try spend(ChangeBatch.operationWeight(inVersion: version) * operations)
     Work.operations.add(operations)
     try decodeCodes(operations)
-    types = try reader.runs("types", count: operations, atMost: UInt32(UInt16.max))
+    types = try RunColumn.decode(
+      from: &reader, "types", count: operations, atMost: UInt32(UInt16.max))
     try decodeRecords(operations)
     let fieldCount = try decodeEventFieldCounts(operations)
-    fields = try reader.runs("fields", count: fieldCount, atMost: UInt32(UInt16.max))
+    fields = try RunColumn.decode(
+      from: &reader, "fields", count: fieldCount, atMost: UInt32(UInt16.max))
     let counts = codes.reduce(0) { $0 + ($1 == .count ? 1 : 0) }
-    tags = try reader.runs(
-      "tags", count: fieldCount - counts, atMost: Value.maximumTag)
+    tags = try RunColumn.decode(
+      from: &reader, "tags", count: fieldCount - counts, atMost: Value.maximumTag)
     var ints = counts
     var texts = 0
     for tag in tags {
@@ -275,7 +279,8 @@ extension ChangeBatchDecoder {
 
   private mutating func decodeCodes(_ operations: Int) throws(CodecError) {
     let start = reader.offset
-    let raw = try reader.runs("codes", count: operations, atMost: UInt32(UInt8.max))
+    let raw = try RunColumn.decode(
+      from: &reader, "codes", count: operations, atMost: UInt32(UInt8.max))
     codes.reserveCapacity(operations)
     for value in raw {
       guard let code = Operation.Code(rawValue: UInt8(value)) else {
@@ -287,7 +292,8 @@ extension ChangeBatchDecoder {
 
   private mutating func decodeRecords(_ operations: Int) throws(CodecError) {
     let start = reader.offset
-    let references = try reader.runs("references", count: operations, atMost: .max >> 1)
+    let references = try RunColumn.decode(
+      from: &reader, "references", count: operations, atMost: .max >> 1)
     let newCount = references.reduce(0) { $0 + ($1 == 1 ? 1 : 0) }
     guard newCount <= reader.remaining / Identifier.byteCount else {
       throw CodecError(.truncated, "records", offset: reader.offset)
@@ -333,8 +339,8 @@ extension ChangeBatchDecoder {
       case .event: events += 1
       }
     }
-    eventFieldCounts = try reader.runs(
-      "event field counts", count: events, atMost: UInt32(Limits.maximumEventFields))
+    eventFieldCounts = try RunColumn.decode(
+      from: &reader, "event field counts", count: events, atMost: UInt32(Limits.maximumEventFields))
     let eventFields = eventFieldCounts.reduce(0) { $0 + Int($1) }
     guard operations + eventFields <= Limits.maximumSegmentItems else {
       throw CodecError(.beyondLimit, "event fields", offset: reader.offset)

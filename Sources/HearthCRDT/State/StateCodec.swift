@@ -17,7 +17,7 @@ extension RecordState {
     writer.varint(versions.count)
     var time: UInt64 = 0
     for version in versions {
-      writer.dot(version.dot, authors)
+      authors.encode(version.dot, into: &writer)
       writer.signed(Int64(bitPattern: version.time.rawValue &- time))
       time = version.time.rawValue
     }
@@ -42,7 +42,7 @@ extension RecordState {
     var time: UInt64 = 0
     for _ in 0..<number {
       let start = reader.offset
-      let dot = try reader.dot("version", authors)
+      let dot = try authors.dot(from: &reader, "version")
       time = time &+ UInt64(bitPattern: try reader.signed("version time"))
       guard versions.last.map({ $0.dot < dot }) ?? true else {
         throw CodecError(.notCanonical, "versions", offset: start)
@@ -57,7 +57,7 @@ extension RecordState {
     entries.reserveCapacity(min(fieldCount, Limits.maximumReservation))
     for _ in 0..<fieldCount {
       let start = reader.offset
-      let id = try reader.field()
+      let id = try FieldID(from: &reader)
       guard entries.last.map({ $0.id < id }) ?? true else {
         throw CodecError(.notCanonical, "fields", offset: start)
       }
@@ -143,12 +143,12 @@ extension RecordState {
     let charges = Mutant.forgetsCharges.isActive ? RecordCharges() : charges
     writer.byte(
       (isTold ? 0 : 1) | (life.deletes.isEmpty ? 0 : 2) | (charges.isEmpty ? 0 : 4))
-    if !isTold { writer.frontier(life.writes, authors) }
-    if !life.deletes.isEmpty { writer.frontier(life.deletes, authors) }
+    if !isTold { authors.encode(life.writes, into: &writer) }
+    if !life.deletes.isEmpty { authors.encode(life.deletes, into: &writer) }
     guard !charges.isEmpty else { return }
     writer.varint(charges.entries.count)
     for entry in charges.entries {
-      writer.dot(Dot(author: entry.author, sequence: entry.units), authors)
+      authors.encode(Dot(author: entry.author, sequence: entry.units), into: &writer)
       writer.varint(UInt64(entry.field.rawValue))
     }
   }
@@ -162,9 +162,10 @@ extension RecordState {
     var entries: [RecordCharges.Entry] = []
     entries.reserveCapacity(min(number, Limits.maximumReservation))
     for _ in 0..<number {
-      let dot = try reader.dot("charge", authors)
+      let dot = try authors.dot(from: &reader, "charge")
       entries.append(
-        RecordCharges.Entry(author: dot.author, field: try reader.field(), units: dot.sequence))
+        RecordCharges.Entry(
+          author: dot.author, field: try FieldID(from: &reader), units: dot.sequence))
     }
     return try RecordCharges(checking: entries, at: start)
   }
@@ -176,8 +177,8 @@ extension RecordState {
     let flags = try reader.byte("life")
     guard flags < 8 else { throw CodecError(.unknown, "life", offset: start) }
     let told = writesTold(by: versions)
-    let writes = flags & 1 == 0 ? told : try reader.frontier("writes", authors)
-    let deletes = flags & 2 == 0 ? Frontier() : try reader.frontier("deletes", authors)
+    let writes = flags & 1 == 0 ? told : try authors.frontier(from: &reader, "writes")
+    let deletes = flags & 2 == 0 ? Frontier() : try authors.frontier(from: &reader, "deletes")
     guard flags & 1 == 0 || writes != told, flags & 2 == 0 || !deletes.isEmpty else {
       throw CodecError(.notCanonical, "life", offset: start)
     }
@@ -217,12 +218,12 @@ extension RecordState {
         writer.varint(RecordState.place(of: item.version, in: versions))
         writer.value(item.value)
         writer.varint(item.replaced.count)
-        for dot in item.replaced { writer.dot(dot, authors) }
+        for dot in item.replaced { authors.encode(dot, into: &writer) }
       }
     case .counter(let counter):
       writer.varint(counter.shares.count)
       for share in counter.shares {
-        writer.dot(Dot(author: share.author, sequence: share.sequence), authors)
+        authors.encode(Dot(author: share.author, sequence: share.sequence), into: &writer)
         writer.signed(share.total)
       }
     case .set(let set):
@@ -230,7 +231,7 @@ extension RecordState {
       for element in set.elements {
         writer.value(element.value)
         writer.varint(element.additions.count)
-        for dot in element.additions { writer.dot(dot, authors) }
+        for dot in element.additions { authors.encode(dot, into: &writer) }
       }
     }
   }
@@ -284,7 +285,7 @@ extension RecordState {
       let value = try reader.value("value")
       var replaced: [Dot] = []
       for _ in 0..<(try reader.count("replaced", itemBytes: 2)) {
-        replaced.append(try reader.dot("replaced", authors))
+        replaced.append(try authors.dot(from: &reader, "replaced"))
       }
       guard isOfRisingAuthors(replaced), entries.last.map({ $0.version.dot < version.dot }) ?? true
       else { throw CodecError(.notCanonical, "history", offset: start) }
@@ -300,7 +301,7 @@ extension RecordState {
     let number = try reader.count("shares", itemBytes: 3)
     var shares: [Counter.Share] = []
     for _ in 0..<number {
-      let dot = try reader.dot("share", authors)
+      let dot = try authors.dot(from: &reader, "share")
       let total = try reader.signed("total")
       guard shares.last.map({ $0.author < dot.author }) ?? true else {
         throw CodecError(.notCanonical, "shares", offset: start)
@@ -321,7 +322,7 @@ extension RecordState {
       let value = try reader.value("element")
       var additions: [Dot] = []
       for _ in 0..<(try reader.count("additions", itemBytes: 2)) {
-        additions.append(try reader.dot("addition", authors))
+        additions.append(try authors.dot(from: &reader, "addition"))
       }
       guard !additions.isEmpty, isOfRisingAuthors(additions),
         elements.last.map({ ElementSet.precedes($0.value, value) }) ?? true
@@ -383,9 +384,9 @@ extension EventState {
     into writer: inout ByteWriter, authors: AuthorTable, type: TypeID,
     carrying isCarried: (FieldID) -> Bool = { _ in true }
   ) {
-    writer.dot(version.dot, authors)
+    authors.encode(version.dot, into: &writer)
     writer.fixed64(version.time.rawValue)
-    if type.keepsCause { writer.frontier(cause ?? Frontier(), authors) }
+    if type.keepsCause { authors.encode(cause ?? Frontier(), into: &writer) }
     let carried = fields.filter { isCarried($0.field) }
     writer.varint(carried.count)
     for item in carried {
@@ -398,15 +399,15 @@ extension EventState {
   package init(
     from reader: inout ByteReader, authors: AuthorTable, type: TypeID
   ) throws(CodecError) {
-    let dot = try reader.dot("event", authors)
+    let dot = try authors.dot(from: &reader, "event")
     version = Version(dot: dot, time: HybridTime(rawValue: try reader.fixed64("event time")))
-    cause = type.keepsCause ? try reader.frontier("cause", authors) : nil
+    cause = type.keepsCause ? try authors.frontier(from: &reader, "cause") : nil
     let number = try reader.count("event fields", itemBytes: 2, atMost: Limits.maximumEventFields)
     var fields: [EventField] = []
     fields.reserveCapacity(number)
     for _ in 0..<number {
       let start = reader.offset
-      let field = try reader.field()
+      let field = try FieldID(from: &reader)
       guard fields.last.map({ $0.field < field }) ?? true else {
         throw CodecError(.notCanonical, "event fields", offset: start)
       }

@@ -171,21 +171,18 @@ package struct RelayRoster: Hashable, Sendable {
 
   package init(decoding bytes: [UInt8]) throws(CodecError) {
     var reader = ByteReader(bytes)
-    lastNumber = try reader.seatNumber()
+    lastNumber = try RelayRoster.seatNumber(from: &reader)
     guestBytes = try reader.varint("used bytes")
     guestEntries = try reader.varint("entries")
     let count = try reader.count("seats", itemBytes: 36, atMost: RelayLimits.maximumSeats)
     for _ in 0..<count {
       let start = reader.offset
-      let number = try reader.seatNumber()
+      let number = try RelayRoster.seatNumber(from: &reader)
       guard number > seats.last?.number ?? 0, number <= lastNumber else {
         throw CodecError(.notCanonical, "seat", offset: start)
       }
       let key = try reader.raw(SigningPublicKey.count, "key")
-      let place = reader.offset
-      guard let rank = RelayRank(rawValue: try reader.byte("rank")) else {
-        throw CodecError(.unknown, "rank", offset: place)
-      }
+      let rank = try RelayRank(from: &reader)
       seats.append(
         Seat(
           number: number,
@@ -194,6 +191,15 @@ package struct RelayRoster: Hashable, Sendable {
             entries: try reader.varint("entries"))))
     }
     try reader.finish()
+  }
+
+  private static func seatNumber(from reader: inout ByteReader) throws(CodecError) -> Int64 {
+    let start = reader.offset
+    let value = try reader.varint("seat")
+    guard let number = Int64(exactly: value) else {
+      throw CodecError(.beyondLimit, "seat", offset: start)
+    }
+    return number
   }
 }
 
@@ -213,16 +219,5 @@ package enum RelayEntriesOf: Hashable, Sendable {
     case .seat(let seat): number == seat
     case .noneOf(let seats): !seats.contains(number)
     }
-  }
-}
-
-extension ByteReader {
-  fileprivate mutating func seatNumber() throws(CodecError) -> Int64 {
-    let start = offset
-    let value = try varint("seat")
-    guard let number = Int64(exactly: value) else {
-      throw CodecError(.beyondLimit, "seat", offset: start)
-    }
-    return number
   }
 }

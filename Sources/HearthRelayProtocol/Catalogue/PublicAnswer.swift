@@ -72,6 +72,7 @@ package struct PublicAnswer: Hashable, Sendable {
     self.records = records
     next =
       try reader.flag("more")
-      ? try reader.name("next", atMost: PublicLimits.maximumIDBytes, PublicName.isID) : nil
+      ? try PublicName.decode(
+        from: &reader, "next", atMost: PublicLimits.maximumIDBytes, PublicName.isID) : nil
   }
 }

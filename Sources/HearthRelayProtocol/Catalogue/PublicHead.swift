@@ -118,18 +118,18 @@ package struct PublicHead: Hashable, Sendable {
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
-    try reader.formatVersion()
+    try PublicLimits.checkFormatVersion(from: &reader)
     publisher = try reader.raw(SigningPublicKey.count, "publisher")
-    name = try reader.word("catalogue name")
-    version = try reader.position("version")
+    name = try PublicName.word(from: &reader, "catalogue name")
+    version = try RelayFields.position(from: &reader, "version")
     let start = reader.offset
-    previous = try reader.position("previous version", atLeast: 0)
+    previous = try RelayFields.position(from: &reader, "previous version", atLeast: 0)
     guard previous < version else {
       throw CodecError(.notCanonical, "previous version", offset: start)
     }
     count = try reader.varint("record count", atMost: PublicLimits.maximumRecords)
-    root = try reader.bytes32("root")
-    publishedAt = try reader.position("time of publishing", atLeast: 0)
+    root = try RelayFields.bytes32(from: &reader, "root")
+    publishedAt = try RelayFields.position(from: &reader, "time of publishing", atLeast: 0)
   }
 }
 

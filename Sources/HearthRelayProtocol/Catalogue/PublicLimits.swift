@@ -1,3 +1,5 @@
+import HearthCRDT
+
 /// The bounds of public catalogues.
 ///
 /// Publishers, relays and readers refuse anything beyond them.
@@ -42,4 +44,12 @@ package enum PublicLimits {
   package static let maximumBatchItems = 64
   /// The greatest version, and the greatest time.
   package static let maximumNumber = RelayLimits.maximumPosition
+
+  /// Reads the version of the format; throws unless it is ``formatVersion``.
+  static func checkFormatVersion(from reader: inout ByteReader) throws(CodecError) {
+    let start = reader.offset
+    guard try reader.byte("format version") == formatVersion else {
+      throw CodecError(.unknown, "format version", offset: start)
+    }
+  }
 }

@@ -47,7 +47,7 @@ package struct PublicPack: Hashable, Sendable {
     guard try reader.raw(PublicPack.magic.count, "magic") == PublicPack.magic else {
       throw CodecError(.unknown, "magic", offset: 0)
     }
-    try reader.formatVersion()
+    try PublicLimits.checkFormatVersion(from: &reader)
     head = try SignedPublicHead(
       decoding: try reader.blob("head", atMost: PublicLimits.maximumHeadBytes))
     let number = try reader.count(

@@ -51,8 +51,8 @@ package struct PublicCondition: Hashable, Sendable {
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
-    field = try reader.name(
-      "field name", atMost: PublicLimits.maximumFieldNameBytes, PublicName.isField)
+    field = try PublicName.decode(
+      from: &reader, "field name", atMost: PublicLimits.maximumFieldNameBytes, PublicName.isField)
     let start = reader.offset
     let kind = try reader.byte("condition")
     guard kind < 4 else { throw CodecError(.unknown, "condition", offset: start) }
@@ -135,11 +135,11 @@ package struct PublicQuery: Hashable, Sendable {
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
-    type = try reader.word("type")
-    after = try reader.name("after", atMost: PublicLimits.maximumIDBytes) {
+    type = try PublicName.word(from: &reader, "type")
+    after = try PublicName.decode(from: &reader, "after", atMost: PublicLimits.maximumIDBytes) {
       $0.isEmpty || PublicName.isID($0)
     }
-    limit = try reader.limit(atMost: PublicLimits.maximumAnswerRecords)
+    limit = try RelayFields.limit(from: &reader, atMost: PublicLimits.maximumAnswerRecords)
     let number = try reader.count(
       "conditions", itemBytes: 4, atMost: PublicLimits.maximumConditions)
     var conditions: [PublicCondition] = []

@@ -124,18 +124,19 @@ package struct PublicRecord: Hashable, Sendable {
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
-    try reader.formatVersion()
+    try PublicLimits.checkFormatVersion(from: &reader)
     path = PublicKeyPath(
-      type: try reader.word("type"),
-      id: try reader.name("id", atMost: PublicLimits.maximumIDBytes, PublicName.isID))
-    revision = try reader.position("revision")
+      type: try PublicName.word(from: &reader, "type"),
+      id: try PublicName.decode(
+        from: &reader, "id", atMost: PublicLimits.maximumIDBytes, PublicName.isID))
+    revision = try RelayFields.position(from: &reader, "revision")
     let number = try reader.count("fields", itemBytes: 3, atMost: PublicLimits.maximumFields)
     var fields: [PublicField] = []
     fields.reserveCapacity(number)
     for _ in 0..<number {
       let start = reader.offset
-      let name = try reader.name(
-        "field name", atMost: PublicLimits.maximumFieldNameBytes, PublicName.isField)
+      let name = try PublicName.decode(
+        from: &reader, "field name", atMost: PublicLimits.maximumFieldNameBytes, PublicName.isField)
       let field = PublicField(name, try PublicValue(from: &reader))
       if let last = fields.last, field <= last {
         throw CodecError(.notCanonical, "field", offset: start)

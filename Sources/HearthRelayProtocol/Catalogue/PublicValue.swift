@@ -101,6 +101,24 @@ package enum PublicName {
     }
   }
 
+  /// Reads a text that a rule accepts.
+  ///
+  /// Its length is checked first.
+  static func decode(
+    from reader: inout ByteReader, _ item: String, atMost most: Int,
+    _ isGood: (String) -> Bool
+  ) throws(CodecError) -> String {
+    let start = reader.offset
+    let text = try reader.text(item, atMost: most)
+    guard isGood(text) else { throw CodecError(.notCanonical, item, offset: start) }
+    return text
+  }
+
+  /// Reads the name of a catalogue or a type.
+  static func word(from reader: inout ByteReader, _ item: String) throws(CodecError) -> String {
+    try decode(from: &reader, item, atMost: PublicLimits.maximumNameBytes, isWord)
+  }
+
   private static let hyphen = UInt8(ascii: "-")
   private static let underscore = UInt8(ascii: "_")
 
@@ -114,30 +132,5 @@ package enum PublicName {
 
   private static func fits(_ text: String, _ most: Int, _ isGood: (UInt8) -> Bool) -> Bool {
     (1...most).contains(text.utf8.count) && text.utf8.allSatisfy(isGood)
-  }
-}
-
-extension ByteReader {
-  /// Reads a text that a rule accepts.
-  ///
-  /// Its length is checked first.
-  mutating func name(
-    _ item: String, atMost most: Int, _ isGood: (String) -> Bool
-  ) throws(CodecError) -> String {
-    let start = offset
-    let text = try text(item, atMost: most)
-    guard isGood(text) else { throw CodecError(.notCanonical, item, offset: start) }
-    return text
-  }
-
-  mutating func word(_ item: String) throws(CodecError) -> String {
-    try name(item, atMost: PublicLimits.maximumNameBytes, PublicName.isWord)
-  }
-
-  mutating func formatVersion() throws(CodecError) {
-    let start = offset
-    guard try byte("format version") == PublicLimits.formatVersion else {
-      throw CodecError(.unknown, "format version", offset: start)
-    }
   }
 }

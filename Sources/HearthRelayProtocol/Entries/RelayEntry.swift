@@ -66,7 +66,7 @@ package struct RelayHeader: Hashable, Sendable {
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
-    position = try reader.position("position")
+    position = try RelayFields.position(from: &reader, "position")
     let start = reader.offset
     let flags = try reader.byte("entry flags")
     guard flags < 8, let kind = RelayEntryKind(rawValue: flags & 1) else {
@@ -78,12 +78,12 @@ package struct RelayHeader: Hashable, Sendable {
     guard kind == .put || !(isLive || isReplaceable) else {
       throw CodecError(.notCanonical, "entry flags", offset: start)
     }
-    name = try reader.entryName()
+    name = try RelayFields.entryName(from: &reader)
     byteCount = try reader.varint("blob length", atMost: RelayLimits.maximumBlobBytes)
     guard kind == .put || byteCount == 0 else {
       throw CodecError(.notCanonical, "blob length", offset: start)
     }
-    digest = try reader.bytes32("blob digest")
+    digest = try RelayFields.bytes32(from: &reader, "blob digest")
   }
 }
 
@@ -113,6 +113,29 @@ package struct RelayEntry: Hashable, Sendable {
     header = try RelayHeader(from: &reader)
     blob = header.isLive ? try reader.raw(header.byteCount, "blob") : []
   }
+
+  /// Writes the number of entries, and the entries.
+  static func encode(_ entries: [RelayEntry], into writer: inout ByteWriter) {
+    writer.varint(entries.count)
+    for entry in entries { entry.encode(into: &writer) }
+  }
+
+  /// Reads entries at consecutive positions.
+  static func decodeList(from reader: inout ByteReader) throws(CodecError) -> [RelayEntry] {
+    let number = try reader.count(
+      "entries", itemBytes: RelayHeader.minimumBytes, atMost: RelayLimits.maximumBatchItems)
+    var entries: [RelayEntry] = []
+    entries.reserveCapacity(number)
+    for _ in 0..<number {
+      let start = reader.offset
+      let entry = try RelayEntry(from: &reader)
+      if let last = entries.last, entry.header.position != last.header.position + 1 {
+        throw CodecError(.notCanonical, "position", offset: start)
+      }
+      entries.append(entry)
+    }
+    return entries
+  }
 }
 
 /// A position in one generation of a mailbox's log.
@@ -134,7 +157,7 @@ package struct RelayCursor: Hashable, Sendable {
 
   init(from reader: inout ByteReader) throws(CodecError) {
     generation = try reader.identifier("generation")
-    position = try reader.position("cursor", atLeast: 0)
+    position = try RelayFields.position(from: &reader, "cursor", atLeast: 0)
   }
 }
 
@@ -182,35 +205,5 @@ package enum RelayChain {
 extension Blake2b.Hasher {
   fileprivate consuming func value32() -> Bytes32 {
     Bytes32(exactly: finalize())
-  }
-}
-
-extension ByteReader {
-  mutating func position(_ item: String, atLeast least: UInt64 = 1) throws(CodecError) -> UInt64 {
-    let start = offset
-    let value = try varint(item)
-    guard value >= least, value <= RelayLimits.maximumPosition else {
-      throw CodecError(.beyondLimit, item, offset: start)
-    }
-    return value
-  }
-
-  mutating func entryName() throws(CodecError) -> [UInt8] {
-    let start = offset
-    let name = try blob("name", atMost: RelayLimits.maximumNameBytes)
-    guard !name.isEmpty else { throw CodecError(.notCanonical, "name", offset: start) }
-    return name
-  }
-
-  mutating func bytes32(_ item: String) throws(CodecError) -> Bytes32 {
-    Bytes32(exactly: try raw(Bytes32.count, item))
-  }
-
-  mutating func bytes16(_ item: String) throws(CodecError) -> Bytes16 {
-    Bytes16(exactly: try raw(Bytes16.count, item))
-  }
-
-  mutating func channel() throws(CodecError) -> Int {
-    try varint("channel", atMost: RelayLimits.maximumChannels - 1)
   }
 }

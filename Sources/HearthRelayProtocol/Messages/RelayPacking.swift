@@ -92,12 +92,40 @@ package struct RelayPackedItem: Hashable, Sendable {
 
   init(from reader: inout ByteReader) throws(CodecError) {
     isReplaceable = try reader.flag("put flags")
-    nameCount = try reader.limit("name length", atMost: RelayLimits.maximumNameBytes)
+    nameCount = try RelayFields.limit(
+      from: &reader, "name length", atMost: RelayLimits.maximumNameBytes)
     blobCount = try reader.varint("blob length", atMost: RelayLimits.maximumBlobBytes)
     let headCount = min(blobCount, RelayPackedItem.maximumHeadBytes)
     pieces = try RelayPackedItem.pieces(from: &reader, of: headCount + nameCount)
     rest = try reader.raw(blobCount - headCount, "blob")
     check = try reader.raw(RelayPackedItem.checkBytes, "check")
+  }
+
+  /// Writes the number of items, and the items.
+  static func encode(_ items: [RelayPackedItem], into writer: inout ByteWriter) {
+    writer.varint(items.count)
+    for item in items { item.encode(into: &writer) }
+  }
+
+  /// Reads items, at least one, whose names and blobs together fit a batch.
+  static func decodeBatch(
+    from reader: inout ByteReader
+  ) throws(CodecError) -> [RelayPackedItem] {
+    let start = reader.offset
+    let number = try RelayFields.itemCount(
+      from: &reader, itemBytes: RelayPackedItem.minimumBytes)
+    var items: [RelayPackedItem] = []
+    items.reserveCapacity(number)
+    var byteCount = 0
+    for _ in 0..<number {
+      let item = try RelayPackedItem(from: &reader)
+      byteCount += item.nameCount + item.blobCount
+      guard byteCount <= RelayLimits.maximumBatchBytes else {
+        throw CodecError(.beyondLimit, "batch", offset: start)
+      }
+      items.append(item)
+    }
+    return items
   }
 
   /// Reads the pieces of a text of a known length, without knowing the length of the base.
@@ -297,34 +325,5 @@ private struct RecentPlaces {
       offset = Int(earlier[offset])
     }
     return best
-  }
-}
-
-extension ByteWriter {
-  mutating func packed(_ items: [RelayPackedItem]) {
-    varint(items.count)
-    for item in items { item.encode(into: &self) }
-  }
-}
-
-extension ByteReader {
-  /// Reads packed items, at least one, whose names and blobs together fit a batch.
-  mutating func packed() throws(CodecError) -> [RelayPackedItem] {
-    let start = offset
-    let number = try count(
-      "items", itemBytes: RelayPackedItem.minimumBytes, atMost: RelayLimits.maximumBatchItems)
-    guard number > 0 else { throw CodecError(.notCanonical, "items", offset: start) }
-    var items: [RelayPackedItem] = []
-    items.reserveCapacity(number)
-    var byteCount = 0
-    for _ in 0..<number {
-      let item = try RelayPackedItem(from: &self)
-      byteCount += item.nameCount + item.blobCount
-      guard byteCount <= RelayLimits.maximumBatchBytes else {
-        throw CodecError(.beyondLimit, "batch", offset: start)
-      }
-      items.append(item)
-    }
-    return items
   }
 }

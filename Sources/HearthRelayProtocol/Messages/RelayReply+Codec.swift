@@ -70,7 +70,7 @@ extension RelayReply {
         if let blob { writer.blob(blob) }
       }
     case .entries(let page):
-      writer.entries(page.entries)
+      RelayEntry.encode(page.entries, into: &writer)
       writer.varint(page.head)
       writer.raw(page.chain.array)
     case .subscribed(let head): writer.varint(head)
@@ -81,11 +81,11 @@ extension RelayReply {
     case .fault(let fault), .farewell(let fault): fault.encode(into: &writer)
     case .pushed(let channel, let entries):
       writer.varint(channel)
-      writer.entries(entries)
+      RelayEntry.encode(entries, into: &writer)
     case .pushedPacked(let channel, let first, let items):
       writer.varint(channel)
       writer.varint(first)
-      writer.packed(items)
+      RelayPackedItem.encode(items, into: &writer)
     case .behind(let channel, let head):
       writer.varint(channel)
       writer.varint(head)
@@ -99,28 +99,38 @@ extension RelayReply {
     switch type {
     case 0x41: self = .welcome(try RelayWelcome(from: &reader))
     case 0x42:
-      self = .challenge(keyID: try reader.bytes16("key id"), nonce: try reader.bytes32("nonce"))
+      self = .challenge(
+        keyID: try RelayFields.bytes16(from: &reader, "key id"),
+        nonce: try RelayFields.bytes32(from: &reader, "nonce"))
     case 0x43: self = .opened(try RelayOpened(from: &reader))
-    case 0x44: self = .stored(try reader.outcomes())
-    case 0x45: self = .removed(try reader.removals())
+    case 0x44: self = .stored(try RelayStored.decodeList(from: &reader))
+    case 0x45: self = .removed(try RelayReply.removals(from: &reader))
     case 0x46: self = .listing(try RelayListing(from: &reader))
-    case 0x47: self = .blobs(try reader.blobs())
+    case 0x47: self = .blobs(try RelayReply.blobs(from: &reader))
     case 0x48:
       self = .entries(
         RelayPage(
-          entries: try reader.entries(), head: try reader.position("head", atLeast: 0),
-          chain: try reader.bytes32("chain")))
-    case 0x49: self = .subscribed(head: try reader.position("head", atLeast: 0))
-    case 0x4a: self = .rotated(generation: try reader.position("access generation"))
+          entries: try RelayEntry.decodeList(from: &reader),
+          head: try RelayFields.position(from: &reader, "head", atLeast: 0),
+          chain: try RelayFields.bytes32(from: &reader, "chain")))
+    case 0x49: self = .subscribed(head: try RelayFields.position(from: &reader, "head", atLeast: 0))
+    case 0x4a:
+      self = .rotated(generation: try RelayFields.position(from: &reader, "access generation"))
     case 0x4b: self = .done
     case 0x4c: self = .pong
     case 0x4d: self = .roster(try RelayRosterReport(from: &reader))
     case 0x4f: self = .fault(try RelayFault(from: &reader))
     case 0x60: self = .found(try PublicAnswer(from: &reader))
-    case 0x81: self = .pushed(channel: try reader.channel(), entries: try reader.entries())
+    case 0x81:
+      self = .pushed(
+        channel: try RelayFields.channel(from: &reader),
+        entries: try RelayEntry.decodeList(from: &reader))
     case 0x82:
-      self = .behind(channel: try reader.channel(), head: try reader.position("head"))
-    case 0x83: self = .closed(channel: try reader.channel(), try RelayFault(from: &reader))
+      self = .behind(
+        channel: try RelayFields.channel(from: &reader),
+        head: try RelayFields.position(from: &reader, "head"))
+    case 0x83:
+      self = .closed(channel: try RelayFields.channel(from: &reader), try RelayFault(from: &reader))
     case 0x84: self = .farewell(try RelayFault(from: &reader))
     case 0x85: self = try RelayReply.pushedPacked(from: &reader)
     default: throw CodecError(.unknown, "frame type", offset: 0)
@@ -129,13 +139,35 @@ extension RelayReply {
 }
 
 extension RelayReply {
+  fileprivate static func removals(from reader: inout ByteReader) throws(CodecError) -> [UInt64] {
+    let number = try reader.count("removals", atMost: RelayLimits.maximumBatchItems)
+    var positions: [UInt64] = []
+    positions.reserveCapacity(number)
+    for _ in 0..<number {
+      positions.append(try RelayFields.position(from: &reader, "position", atLeast: 0))
+    }
+    return positions
+  }
+
+  fileprivate static func blobs(from reader: inout ByteReader) throws(CodecError) -> [[UInt8]?] {
+    let number = try reader.count("blobs", atMost: RelayLimits.maximumBatchItems)
+    var blobs: [[UInt8]?] = []
+    blobs.reserveCapacity(number)
+    for _ in 0..<number {
+      let isThere = try reader.flag("blob flag")
+      blobs.append(
+        isThere ? try reader.blob("blob", atMost: RelayLimits.maximumBlobBytes) : nil)
+    }
+    return blobs
+  }
+
   fileprivate static func pushedPacked(
     from reader: inout ByteReader
   ) throws(CodecError) -> RelayReply {
-    let channel = try reader.channel()
+    let channel = try RelayFields.channel(from: &reader)
     let start = reader.offset
-    let first = try reader.position("position")
-    let items = try reader.packed()
+    let first = try RelayFields.position(from: &reader, "position")
+    let items = try RelayPackedItem.decodeBatch(from: &reader)
     guard first <= RelayLimits.maximumPosition - UInt64(items.count - 1) else {
       throw CodecError(.beyondLimit, "position", offset: start)
     }
@@ -152,7 +184,7 @@ package struct RelayPushTail: Equatable, Sendable {
   /// Creates the tail of a plain push.
   package init(_ entries: [RelayEntry]) {
     var writer = ByteWriter(capacity: RelayReply.hint(entries))
-    writer.entries(entries)
+    RelayEntry.encode(entries, into: &writer)
     bytes = writer.bytes
     type = 0x81
   }
@@ -161,7 +193,7 @@ package struct RelayPushTail: Equatable, Sendable {
   package init(_ items: [RelayPackedItem], from position: UInt64) {
     var writer = ByteWriter(capacity: items.reduce(64) { $0 + $1.byteCountHint })
     writer.varint(position)
-    writer.packed(items)
+    RelayPackedItem.encode(items, into: &writer)
     bytes = writer.bytes
     type = 0x85
   }
@@ -187,13 +219,14 @@ extension RelayWelcome {
 
   init(from reader: inout ByteReader) throws(CodecError) {
     version = try reader.varint("version", atMost: Int(UInt16.max))
-    relayID = try reader.bytes32("relay id")
+    relayID = try RelayFields.bytes32(from: &reader, "relay id")
     let start = reader.offset
     guard let registration = RelayRegistration(rawValue: try reader.byte("registration")) else {
       throw CodecError(.unknown, "registration", offset: start)
     }
     self.registration = registration
-    heartbeatSeconds = try reader.limit(atMost: RelayLimits.maximumHeartbeatSeconds)
+    heartbeatSeconds = try RelayFields.limit(
+      from: &reader, atMost: RelayLimits.maximumHeartbeatSeconds)
   }
 }
 
@@ -218,18 +251,18 @@ extension RelayOpened {
 
   init(from reader: inout ByteReader) throws(CodecError) {
     head = try RelayCursor(from: &reader)
-    chain = try reader.bytes32("chain")
+    chain = try RelayFields.bytes32(from: &reader, "chain")
     let start = reader.offset
     switch try reader.byte("cursor standing") {
     case 0: standing = .none
-    case 1: standing = .known(try reader.bytes32("chain at the cursor"))
+    case 1: standing = .known(try RelayFields.bytes32(from: &reader, "chain at the cursor"))
     case 2: standing = .otherGeneration
     case 3: standing = .beyondHead
     default: throw CodecError(.unknown, "cursor standing", offset: start)
     }
-    accessGeneration = try reader.position("access generation")
-    rank = try reader.rank()
-    roster = try reader.bytes16("roster")
+    accessGeneration = try RelayFields.position(from: &reader, "access generation")
+    rank = try RelayRank(from: &reader)
+    roster = try RelayFields.bytes16(from: &reader, "roster")
     usedBytes = try reader.varint("used bytes")
     quotaBytes = try reader.varint("quota bytes")
   }
@@ -259,69 +292,28 @@ extension RelayListing {
     }
     self.headers = headers
     let start = reader.offset
-    through = try reader.position("through", atLeast: 0)
-    head = try reader.position("head", atLeast: 0)
+    through = try RelayFields.position(from: &reader, "through", atLeast: 0)
+    head = try RelayFields.position(from: &reader, "head", atLeast: 0)
     guard headers.last?.position ?? 0 <= through, through <= head else {
       throw CodecError(.notCanonical, "through", offset: start)
     }
-    chain = try reader.bytes32("chain")
+    chain = try RelayFields.bytes32(from: &reader, "chain")
   }
 }
 
-extension ByteWriter {
-  fileprivate mutating func entries(_ entries: [RelayEntry]) {
-    varint(entries.count)
-    for entry in entries { entry.encode(into: &self) }
-  }
-}
-
-extension ByteReader {
-  fileprivate mutating func entries() throws(CodecError) -> [RelayEntry] {
-    let number = try count(
-      "entries", itemBytes: RelayHeader.minimumBytes, atMost: RelayLimits.maximumBatchItems)
-    var entries: [RelayEntry] = []
-    entries.reserveCapacity(number)
-    for _ in 0..<number {
-      let start = offset
-      let entry = try RelayEntry(from: &self)
-      if let last = entries.last, entry.header.position != last.header.position + 1 {
-        throw CodecError(.notCanonical, "position", offset: start)
-      }
-      entries.append(entry)
-    }
-    return entries
-  }
-
-  fileprivate mutating func outcomes() throws(CodecError) -> [RelayStored] {
-    let number = try count("outcomes", itemBytes: 2, atMost: RelayLimits.maximumBatchItems)
+extension RelayStored {
+  fileprivate static func decodeList(
+    from reader: inout ByteReader
+  ) throws(CodecError) -> [RelayStored] {
+    let number = try reader.count(
+      "outcomes", itemBytes: 2, atMost: RelayLimits.maximumBatchItems)
     var outcomes: [RelayStored] = []
     outcomes.reserveCapacity(number)
     for _ in 0..<number {
-      let start = offset
-      guard let outcome = RelayStored.Outcome(rawValue: try byte("outcome")) else {
-        throw CodecError(.unknown, "outcome", offset: start)
-      }
-      outcomes.append(RelayStored(outcome, position: try position("position")))
+      let outcome = try reader.choice("outcome") { RelayStored.Outcome(rawValue: $0) }
+      outcomes.append(
+        RelayStored(outcome, position: try RelayFields.position(from: &reader, "position")))
     }
     return outcomes
-  }
-
-  fileprivate mutating func removals() throws(CodecError) -> [UInt64] {
-    let number = try count("removals", atMost: RelayLimits.maximumBatchItems)
-    var positions: [UInt64] = []
-    positions.reserveCapacity(number)
-    for _ in 0..<number { positions.append(try position("position", atLeast: 0)) }
-    return positions
-  }
-
-  fileprivate mutating func blobs() throws(CodecError) -> [[UInt8]?] {
-    let number = try count("blobs", atMost: RelayLimits.maximumBatchItems)
-    var blobs: [[UInt8]?] = []
-    blobs.reserveCapacity(number)
-    for _ in 0..<number {
-      let isThere = try flag("blob flag")
-      blobs.append(isThere ? try blob("blob", atMost: RelayLimits.maximumBlobBytes) : nil)
-    }
-    return blobs
   }
 }

@@ -86,7 +86,7 @@ extension RelayRequest {
         writer.blob(item.name)
         writer.blob(item.blob)
       }
-    case .putPacked(_, let items): writer.packed(items)
+    case .putPacked(_, let items): RelayPackedItem.encode(items, into: &writer)
     case .subscribe(_, let takesPacked): writer.byte(takesPacked ? 1 : 0)
     case .remove(_, let names), .fetch(_, let names):
       writer.varint(names.count)
@@ -114,44 +114,64 @@ extension RelayRequest {
     switch type {
     case 0x01: self = try RelayRequest.hello(from: &reader)
     case 0x02:
-      self = .open(channel: try reader.channel(), mailbox: try reader.identifier("mailbox"))
+      self = .open(
+        channel: try RelayFields.channel(from: &reader), mailbox: try reader.identifier("mailbox"))
     case 0x03: self = .prove(try RelayProof(from: &reader))
     case 0x04: self = .create(try RelayCreation(from: &reader))
-    case 0x05: self = .close(channel: try reader.channel())
-    case 0x06: self = .put(channel: try reader.channel(), items: try reader.puts())
-    case 0x07: self = .remove(channel: try reader.channel(), names: try reader.entryNames())
+    case 0x05: self = .close(channel: try RelayFields.channel(from: &reader))
+    case 0x06:
+      self = .put(
+        channel: try RelayFields.channel(from: &reader),
+        items: try RelayPut.decodeBatch(from: &reader))
+    case 0x07:
+      self = .remove(
+        channel: try RelayFields.channel(from: &reader),
+        names: try RelayFields.entryNames(from: &reader))
     case 0x08:
       self = .list(
-        channel: try reader.channel(), after: try reader.position("position", atLeast: 0),
-        limit: try reader.limit(atMost: RelayLimits.maximumListItems),
+        channel: try RelayFields.channel(from: &reader),
+        after: try RelayFields.position(from: &reader, "position", atLeast: 0),
+        limit: try RelayFields.limit(from: &reader, atMost: RelayLimits.maximumListItems),
         isLiveOnly: try reader.flag("live only"),
         author: try reader.flag("author flag")
           ? try reader.raw(SigningPublicKey.count, "author key") : nil)
-    case 0x09: self = .fetch(channel: try reader.channel(), names: try reader.entryNames())
+    case 0x09:
+      self = .fetch(
+        channel: try RelayFields.channel(from: &reader),
+        names: try RelayFields.entryNames(from: &reader))
     case 0x0a:
       self = .fetchAfter(
-        channel: try reader.channel(), after: try reader.position("position", atLeast: 0),
-        limit: try reader.limit(atMost: RelayLimits.maximumBatchItems))
+        channel: try RelayFields.channel(from: &reader),
+        after: try RelayFields.position(from: &reader, "position", atLeast: 0),
+        limit: try RelayFields.limit(from: &reader, atMost: RelayLimits.maximumBatchItems))
     case 0x0b:
       self = .subscribe(
-        channel: try reader.channel(), takesPacked: try reader.flag("takes packed"))
-    case 0x0c: self = .unsubscribe(channel: try reader.channel())
+        channel: try RelayFields.channel(from: &reader),
+        takesPacked: try reader.flag("takes packed"))
+    case 0x0c: self = .unsubscribe(channel: try RelayFields.channel(from: &reader))
     case 0x0d:
       self = .rotate(
-        channel: try reader.channel(), generation: try reader.position("access generation"),
+        channel: try RelayFields.channel(from: &reader),
+        generation: try RelayFields.position(from: &reader, "access generation"),
         accessKey: try reader.raw(SigningPublicKey.count, "access key"))
     case 0x0e:
       self = .setRank(
-        channel: try reader.channel(), key: try reader.raw(SigningPublicKey.count, "key"),
-        rank: try reader.rank())
-    case 0x0f: self = .roster(channel: try reader.channel())
+        channel: try RelayFields.channel(from: &reader),
+        key: try reader.raw(SigningPublicKey.count, "key"),
+        rank: try RelayRank(from: &reader))
+    case 0x0f: self = .roster(channel: try RelayFields.channel(from: &reader))
     case 0x10: self = .ping
     case 0x11: self = .goodbye
-    case 0x12: self = .putPacked(channel: try reader.channel(), items: try reader.packed())
-    case 0x13: self = .reset(channel: try reader.channel())
+    case 0x12:
+      self = .putPacked(
+        channel: try RelayFields.channel(from: &reader),
+        items: try RelayPackedItem.decodeBatch(from: &reader))
+    case 0x13: self = .reset(channel: try RelayFields.channel(from: &reader))
     case 0x20:
-      self = .openPublic(channel: try reader.channel(), mailbox: try reader.identifier("mailbox"))
-    case 0x21: self = .query(channel: try reader.channel(), try PublicQuery(from: &reader))
+      self = .openPublic(
+        channel: try RelayFields.channel(from: &reader), mailbox: try reader.identifier("mailbox"))
+    case 0x21:
+      self = .query(channel: try RelayFields.channel(from: &reader), try PublicQuery(from: &reader))
     default: throw CodecError(.unknown, "frame type", offset: 0)
     }
   }
@@ -170,42 +190,20 @@ extension RelayRequest {
   }
 }
 
-extension ByteReader {
-  /// Reads a number of items, at least 1.
-  mutating func limit(_ item: String = "limit", atMost most: Int) throws(CodecError) -> Int {
-    let start = offset
-    let value = try varint(item, atMost: most)
-    guard value > 0 else { throw CodecError(.notCanonical, item, offset: start) }
-    return value
-  }
-
-  /// Reads the number of items that follow, at least 1.
-  private mutating func itemCount(itemBytes: Int) throws(CodecError) -> Int {
-    let start = offset
-    let value = try count(
-      "items", itemBytes: itemBytes, atMost: RelayLimits.maximumBatchItems)
-    guard value > 0 else { throw CodecError(.notCanonical, "items", offset: start) }
-    return value
-  }
-
-  fileprivate mutating func entryNames() throws(CodecError) -> [[UInt8]] {
-    let number = try itemCount(itemBytes: 2)
-    var names: [[UInt8]] = []
-    names.reserveCapacity(number)
-    for _ in 0..<number { names.append(try entryName()) }
-    return names
-  }
-
-  fileprivate mutating func puts() throws(CodecError) -> [RelayPut] {
-    let start = offset
-    let number = try itemCount(itemBytes: 4)
+extension RelayPut {
+  /// Reads puts, at least one, whose names and blobs together fit a batch.
+  fileprivate static func decodeBatch(
+    from reader: inout ByteReader
+  ) throws(CodecError) -> [RelayPut] {
+    let start = reader.offset
+    let number = try RelayFields.itemCount(from: &reader, itemBytes: 4)
     var items: [RelayPut] = []
     items.reserveCapacity(number)
     var byteCount = 0
     for _ in 0..<number {
-      let isReplaceable = try flag("put flags")
-      let name = try entryName()
-      let blob = try blob("blob", atMost: RelayLimits.maximumBlobBytes)
+      let isReplaceable = try reader.flag("put flags")
+      let name = try RelayFields.entryName(from: &reader)
+      let blob = try reader.blob("blob", atMost: RelayLimits.maximumBlobBytes)
       byteCount += name.count + blob.count
       guard byteCount <= RelayLimits.maximumBatchBytes else {
         throw CodecError(.beyondLimit, "batch", offset: start)

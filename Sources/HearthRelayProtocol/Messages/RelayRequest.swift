@@ -91,9 +91,9 @@ package struct RelayProof: Hashable, Sendable {
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
-    channel = try reader.channel()
-    keyID = try reader.bytes16("key id")
-    clientNonce = try reader.bytes32("client nonce")
+    channel = try RelayFields.channel(from: &reader)
+    keyID = try RelayFields.bytes16(from: &reader, "key id")
+    clientNonce = try RelayFields.bytes32(from: &reader, "client nonce")
     signature = try reader.raw(Signature.count, "signature")
     cursor = try reader.flag("cursor flag") ? try RelayCursor(from: &reader) : nil
     author = try reader.flag("author flag") ? try RelayAuthorProof(from: &reader) : nil
@@ -212,16 +212,16 @@ package struct RelayCreation: Hashable, Sendable {
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
-    channel = try reader.channel()
+    channel = try RelayFields.channel(from: &reader)
     kind = RelayMailboxKind(rawValue: try reader.byte("mailbox kind"))
     accessKey = try reader.raw(SigningPublicKey.count, "access key")
     managerKey = try reader.raw(SigningPublicKey.count, "manager key")
     credential = try reader.blob("credential", atMost: RelayLimits.maximumCredentialBytes)
     parent = try RelayCreation.parent(from: &reader, of: kind)
-    clientNonce = try reader.bytes32("client nonce")
+    clientNonce = try RelayFields.bytes32(from: &reader, "client nonce")
     accessSignature = try reader.raw(Signature.count, "access signature")
     managerSignature = try reader.raw(Signature.count, "manager signature")
-    catalogueName = kind == .catalogue ? try reader.word("catalogue name") : ""
+    catalogueName = kind == .catalogue ? try PublicName.word(from: &reader, "catalogue name") : ""
   }
 
   private static func parent(

@@ -14,6 +14,11 @@ package enum RelayRank: UInt8, Sendable, CaseIterable {
 
   /// Whether the key is on the roster.
   package var isListed: Bool { self == .author || self == .manager }
+
+  /// Reads the number of a rank.
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    self = try reader.choice("rank") { RelayRank(rawValue: $0) }
+  }
 }
 
 /// One key of a mailbox's roster, and how much was stored with it.
@@ -45,7 +50,7 @@ package struct RelaySeat: Hashable, Sendable {
 
   init(from reader: inout ByteReader) throws(CodecError) {
     key = try reader.raw(SigningPublicKey.count, "key")
-    rank = try reader.rank()
+    rank = try RelayRank(from: &reader)
     usedBytes = try reader.varint("used bytes")
     entries = try reader.varint("entries")
   }
@@ -131,15 +136,5 @@ package struct RelayAuthorProof: Hashable, Sendable {
   init(from reader: inout ByteReader) throws(CodecError) {
     key = try reader.raw(SigningPublicKey.count, "author key")
     signature = try reader.raw(Signature.count, "author signature")
-  }
-}
-
-extension ByteReader {
-  mutating func rank() throws(CodecError) -> RelayRank {
-    let start = offset
-    guard let rank = RelayRank(rawValue: try byte("rank")) else {
-      throw CodecError(.unknown, "rank", offset: start)
-    }
-    return rank
   }
 }

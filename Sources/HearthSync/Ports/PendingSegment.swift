@@ -87,8 +87,8 @@ package struct PendingWait: Equatable, Sendable {
     writer.byte(
       (missing == nil ? 0 : 1) | (isInControl ? 2 : 0) | (claim == nil ? 0 : 4)
         | (isPartlyApplied ? 8 : 0))
-    if let missing { writer.dot(missing) }
-    if let claim { writer.claim(claim) }
+    if let missing { PendingWait.encode(missing, into: &writer) }
+    claim?.encode(into: &writer)
     writer.frontier(seen)
     writer.frontier(controlSeen)
     return writer.bytes
@@ -99,50 +99,54 @@ package struct PendingWait: Equatable, Sendable {
     var reader = ByteReader(bytes)
     let flags = try reader.byte("wait")
     guard flags < 16 else { throw CodecError(.unknown, "wait", offset: 0) }
-    missing = flags & 1 != 0 ? try reader.dot("missing change") : nil
+    missing = flags & 1 != 0 ? try PendingWait.dot(from: &reader, "missing change") : nil
     isInControl = flags & 2 != 0
     isPartlyApplied = flags & 8 != 0
-    claim = flags & 4 != 0 ? try reader.claim() : nil
+    claim = flags & 4 != 0 ? try FalseClaim(from: &reader) : nil
     seen = try reader.frontier("seen")
     controlSeen = try reader.frontier("control seen")
     try reader.finish()
   }
 }
 
-extension ByteWriter {
-  fileprivate mutating func dot(_ dot: Dot) {
-    author(dot.author)
-    varint(dot.sequence)
+extension PendingWait {
+  fileprivate static func encode(_ dot: Dot, into writer: inout ByteWriter) {
+    writer.author(dot.author)
+    writer.varint(dot.sequence)
   }
 
-  /// Writes a false claim in the store's encoding.
-  fileprivate mutating func claim(_ claim: FalseClaim) {
-    dot(Dot(author: claim.author, sequence: claim.sequence))
+  fileprivate static func dot(
+    from reader: inout ByteReader, _ item: String
+  ) throws(CodecError) -> Dot {
+    Dot(author: try reader.author(item), sequence: try reader.varint(item))
+  }
+}
+
+extension FalseClaim {
+  /// Writes the store's encoding.
+  fileprivate func encode(into writer: inout ByteWriter) {
+    PendingWait.encode(Dot(author: author, sequence: sequence), into: &writer)
     let kind: UInt8 =
-      switch claim.kind {
+      switch self.kind {
       case .content: 0
       case .past: 1
       case .summedUp: 4
       }
-    byte(kind | (claim.isControl ? 2 : 0))
-    dot(claim.cited)
-  }
-}
-
-extension ByteReader {
-  fileprivate mutating func dot(_ what: String) throws(CodecError) -> Dot {
-    Dot(author: try author(what), sequence: try varint(what))
+    writer.byte(kind | (isControl ? 2 : 0))
+    PendingWait.encode(cited, into: &writer)
   }
 
-  /// Reads a false claim in the store's encoding.
-  fileprivate mutating func claim() throws(CodecError) -> FalseClaim {
-    let change = try dot("claim")
-    let flags = try byte("kind of claim")
-    guard flags < 6 else { throw CodecError(.unknown, "kind of claim", offset: offset) }
-    return FalseClaim(
+  /// Reads the store's encoding.
+  fileprivate init(from reader: inout ByteReader) throws(CodecError) {
+    let change = try PendingWait.dot(from: &reader, "claim")
+    let flags = try reader.byte("kind of claim")
+    guard flags < 6 else {
+      throw CodecError(.unknown, "kind of claim", offset: reader.offset)
+    }
+    self.init(
       author: change.author, sequence: change.sequence,
       kind: flags & 4 != 0 ? .summedUp : flags & 1 != 0 ? .past : .content,
-      cited: try dot("cited change"), isControl: flags & 2 != 0)
+      cited: try PendingWait.dot(from: &reader, "cited change"), isControl: flags & 2 != 0)
   }
 }
 

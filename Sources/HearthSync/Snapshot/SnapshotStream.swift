@@ -68,10 +68,10 @@ struct SnapshotWriter {
       writer.varint(head.sequence)
       writer.raw(head.hash)
       writer.fixed64(head.time.rawValue)
-      writer.frontier(head.seen, table)
-      writer.frontier(head.controlSeen, table)
+      table.encode(head.seen, into: &writer)
+      table.encode(head.controlSeen, into: &writer)
     }
-    writer.frontier(Frontier(heldBack.map { ($0.author, $0.sequence) }), table)
+    table.encode(Frontier(heldBack.map { ($0.author, $0.sequence) }), into: &writer)
   }
 }
 
@@ -194,8 +194,8 @@ struct SnapshotReader {
       }
       head.hash = try reader.raw(32, "head hash")
       head.time = HybridTime(rawValue: try reader.fixed64("head time"))
-      head.seen = try reader.frontier("seen", table)
-      head.controlSeen = try reader.frontier("control seen", table)
+      head.seen = try table.frontier(from: &reader, "seen")
+      head.controlSeen = try table.frontier(from: &reader, "control seen")
       heads.append(head)
     }
     return heads
@@ -205,7 +205,7 @@ struct SnapshotReader {
     from reader: inout ByteReader, _ table: AuthorTable, beyond heads: [LogHead]
   ) throws -> [Dot] {
     let reached = Frontier(heads.map { ($0.author, $0.sequence) })
-    let heldBack = try reader.frontier("changes held back", table)
+    let heldBack = try table.frontier(from: &reader, "changes held back")
     // An applied change cannot be held back.
     guard heldBack.entries.allSatisfy({ $0.sequence > reached[$0.author] }) else {
       throw CodecError(.notCanonical, "changes held back", offset: reader.offset)

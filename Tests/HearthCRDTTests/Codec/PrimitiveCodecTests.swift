@@ -131,11 +131,13 @@ struct PrimitiveCodecTests {
       let numbers = (0..<random.below(40)).map { _ in
         random.oneIn(3) ? UInt32(truncatingIfNeeded: random.next()) : UInt32(random.below(2))
       }
-      var writer = RunColumnWriter()
+      var writer = RunColumn()
       for number in numbers { writer.append(number) }
       let bytes = writer.finish()
       var reader = ByteReader(bytes)
-      #expect(try reader.runs("r", count: numbers.count, atMost: .max) == numbers)
+      let decoded = try RunColumn.decode(
+        from: &reader, "r", count: numbers.count, atMost: .max)
+      #expect(decoded == numbers)
       try reader.finish()
     }
     let wrong: [([UInt8], CodecError.Code)] = [
@@ -145,7 +147,9 @@ struct PrimitiveCodecTests {
     ]
     for (bytes, code) in wrong {
       var reader = ByteReader(bytes)
-      #expect(codecError { _ = try reader.runs("r", count: 3, atMost: 10) }?.code == code)
+      #expect(
+        codecError { _ = try RunColumn.decode(from: &reader, "r", count: 3, atMost: 10) }?.code
+          == code)
     }
   }
 

@@ -224,13 +224,13 @@ struct StateBlockTests {
 struct ColumnTests {
   private func column(_ numbers: [Int64]) -> [UInt8] {
     var writer = ByteWriter()
-    writer.numbers(numbers)
+    NumberColumn.encode(numbers, into: &writer)
     return writer.bytes
   }
 
   private func column(_ values: [Value]) -> [UInt8] {
     var writer = ByteWriter()
-    var column = ValueColumnWriter()
+    var column = ValueColumn()
     for value in values { column.append(value) }
     column.finish(into: &writer)
     return writer.bytes
@@ -245,7 +245,8 @@ struct ColumnTests {
     ]
     for numbers in columns {
       var reader = ByteReader(column(numbers))
-      #expect(try reader.numbers("test", count: numbers.count) == numbers)
+      let decoded = try NumberColumn.decode(from: &reader, "test", count: numbers.count)
+      #expect(decoded == numbers)
       try reader.finish()
     }
     #expect(column(columns[8]).count < 300 + 15)
@@ -262,7 +263,7 @@ struct ColumnTests {
     for bytes in wrong {
       let error = codecError {
         var reader = ByteReader(bytes)
-        _ = try reader.numbers("test", count: 2)
+        _ = try NumberColumn.decode(from: &reader, "test", count: 2)
       }
       #expect(error?.code == .notCanonical || error?.code == .beyondLimit, "\(bytes)")
     }
@@ -277,7 +278,8 @@ struct ColumnTests {
       let values = (0..<count).map { Value.text("text \($0 % different)") }
       let bytes = column(values)
       var reader = ByteReader(bytes)
-      #expect(try reader.values("test", count: count) == values)
+      let decoded = try ValueColumn.decode(from: &reader, "test", count: count)
+      #expect(decoded == values)
       try reader.finish()
       // The tags take two bytes where they are a run of more than one.
       let place = count == 1 ? 1 : (count - 2 < 128 ? 2 : 3)
@@ -298,12 +300,13 @@ struct ColumnTests {
     for (bytes, count) in zip(wrong, counts) {
       let error = codecError {
         var reader = ByteReader(bytes)
-        _ = try reader.values("test", count: count)
+        _ = try ValueColumn.decode(from: &reader, "test", count: count)
       }
       #expect(error?.code == .notCanonical, "\(bytes)")
     }
     var right = ByteReader([9, 2, 1, 1, 2, 1, 1, 0, 0, 0x61, 0x62, 0, 1, 1, 0])
-    #expect((try? right.values("test", count: 4))?.count == 4)
+    let decoded = try? ValueColumn.decode(from: &right, "test", count: 4)
+    #expect(decoded?.count == 4)
   }
 
   @Test("a text of half a mebibyte is read, one byte more is refused")
@@ -313,7 +316,7 @@ struct ColumnTests {
       let bytes = column([Value.text(text)])
       let error = codecError {
         var reader = ByteReader(bytes)
-        _ = try reader.values("test", count: 1)
+        _ = try ValueColumn.decode(from: &reader, "test", count: 1)
       }
       #expect(error?.code == code)
     }

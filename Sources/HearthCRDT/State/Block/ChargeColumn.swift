@@ -1,8 +1,8 @@
-/// Collects the charges of authors on several records.
+/// The charges of authors on several records.
 struct ChargeColumn {
-  private var counts = RunColumnWriter()
+  private var counts = RunColumn()
   private var dots = DotColumn()
-  private var fields = RunColumnWriter()
+  private var fields = RunColumn()
 
   mutating func append(_ charges: RecordCharges, _ table: AuthorTable) {
     counts.append(UInt32(charges.entries.count))
@@ -18,17 +18,16 @@ struct ChargeColumn {
     dots.finish(into: &writer)
     writer.raw(fields.finish())
   }
-}
 
-extension ByteReader {
   /// Reads the charges of authors on `count` records.
-  mutating func charges(
-    count: Int, _ table: AuthorTable
+  static func decode(
+    from reader: inout ByteReader, count: Int, _ table: AuthorTable
   ) throws(CodecError) -> [RecordCharges] {
-    let start = offset
-    let (counts, sum) = try counts("charges", count: count)
-    let dots = try dots("charges", count: sum, table)
-    let fields = try runs("charged fields", count: sum, atMost: UInt32(UInt16.max))
+    let start = reader.offset
+    let (counts, sum) = try DotListColumn.decodeCounts(from: &reader, "charges", count: count)
+    let dots = try DotColumn.decode(from: &reader, "charges", count: sum, table)
+    let fields = try RunColumn.decode(
+      from: &reader, "charged fields", count: sum, atMost: UInt32(UInt16.max))
     var result: [RecordCharges] = []
     result.reserveCapacity(count)
     var place = 0

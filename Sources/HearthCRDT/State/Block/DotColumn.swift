@@ -1,6 +1,6 @@
-/// Collects dots as one column of sequence numbers and one of authors.
+/// Dots as one column of sequence numbers and one of authors.
 struct DotColumn {
-  private var authors = RunColumnWriter()
+  private var authors = RunColumn()
   private var sequences: [Int64] = []
 
   mutating func append(_ dot: Dot, _ table: AuthorTable) {
@@ -10,14 +10,38 @@ struct DotColumn {
 
   /// Appends the column's bytes.
   mutating func finish(into writer: inout ByteWriter) {
-    writer.numbers(sequences)
+    NumberColumn.encode(sequences, into: &writer)
     writer.raw(authors.finish())
+  }
+
+  /// Reads a column of exactly `count` dots.
+  static func decode(
+    from reader: inout ByteReader, _ item: String, count: Int, _ table: AuthorTable
+  ) throws(CodecError) -> [Dot] {
+    guard count > 0 else { return [] }
+    let start = reader.offset
+    let sequences = try NumberColumn.decode(from: &reader, item, count: count)
+    guard !table.authors.isEmpty else {
+      throw CodecError(.unknown, item, offset: reader.offset)
+    }
+    let authors = try RunColumn.decode(
+      from: &reader, item, count: count, atMost: UInt32(table.authors.count - 1))
+    var dots: [Dot] = []
+    dots.reserveCapacity(count)
+    for place in 0..<count {
+      guard sequences[place] > 0 else { throw CodecError(.beyondLimit, item, offset: start) }
+      dots.append(
+        Dot(
+          author: table.authors[Int(authors[place])],
+          sequence: UInt64(bitPattern: sequences[place])))
+    }
+    return dots
   }
 }
 
-/// Collects the number of items of each owner, and the items' dots.
+/// The number of items of each owner, and the items' dots.
 struct DotListColumn {
-  private var counts = RunColumnWriter()
+  private var counts = RunColumn()
   private var dots = DotColumn()
 
   mutating func append(_ list: some Collection<Dot>, _ table: AuthorTable) {
@@ -34,37 +58,15 @@ struct DotListColumn {
     writer.raw(counts.finish())
     dots.finish(into: &writer)
   }
-}
-
-extension ByteReader {
-  /// Reads a column of exactly `count` dots.
-  mutating func dots(
-    _ item: String, count: Int, _ table: AuthorTable
-  ) throws(CodecError) -> [Dot] {
-    guard count > 0 else { return [] }
-    let start = offset
-    let sequences = try numbers(item, count: count)
-    guard !table.authors.isEmpty else { throw CodecError(.unknown, item, offset: offset) }
-    let authors = try runs(item, count: count, atMost: UInt32(table.authors.count - 1))
-    var dots: [Dot] = []
-    dots.reserveCapacity(count)
-    for place in 0..<count {
-      guard sequences[place] > 0 else { throw CodecError(.beyondLimit, item, offset: start) }
-      dots.append(
-        Dot(
-          author: table.authors[Int(authors[place])],
-          sequence: UInt64(bitPattern: sequences[place])))
-    }
-    return dots
-  }
 
   /// Reads the number of items of each of `count` owners, and the sum.
   ///
   /// The caller compares the sum with the following bytes before it allocates memory.
-  mutating func counts(
-    _ item: String, count: Int, atMost limit: UInt32 = .max >> 1
+  static func decodeCounts(
+    from reader: inout ByteReader, _ item: String, count: Int, atMost limit: UInt32 = .max >> 1
   ) throws(CodecError) -> (counts: [Int], sum: Int) {
-    let counts = try runs(item, count: count, atMost: limit).map { Int($0) }
+    let counts = try RunColumn.decode(from: &reader, item, count: count, atMost: limit)
+      .map { Int($0) }
     return (counts, counts.reduce(0, +))
   }
 
@@ -72,12 +74,13 @@ extension ByteReader {
   ///
   /// Two dots of one author never remain concurrent, since the author's later change has seen the
   /// earlier one.
-  mutating func dotLists(
-    _ item: String, count: Int, atMost limit: UInt32 = .max >> 1, _ table: AuthorTable
+  static func decode(
+    from reader: inout ByteReader, _ item: String, count: Int, atMost limit: UInt32 = .max >> 1,
+    _ table: AuthorTable
   ) throws(CodecError) -> [ArraySlice<Dot>] {
-    let start = offset
-    let (counts, sum) = try counts(item, count: count, atMost: limit)
-    let dots = try dots(item, count: sum, table)
+    let start = reader.offset
+    let (counts, sum) = try decodeCounts(from: &reader, item, count: count, atMost: limit)
+    let dots = try DotColumn.decode(from: &reader, item, count: sum, table)
     var lists: [ArraySlice<Dot>] = []
     lists.reserveCapacity(count)
     var place = 0
@@ -93,10 +96,11 @@ extension ByteReader {
   }
 
   /// Reads the frontiers of `count` owners.
-  mutating func frontiers(
-    _ item: String, count: Int, _ table: AuthorTable
+  static func decodeFrontiers(
+    from reader: inout ByteReader, _ item: String, count: Int, _ table: AuthorTable
   ) throws(CodecError) -> [Frontier] {
-    let lists = try dotLists(item, count: count, atMost: UInt32(Limits.maximumAuthors), table)
+    let lists = try decode(
+      from: &reader, item, count: count, atMost: UInt32(Limits.maximumAuthors), table)
     return lists.map { list in
       Frontier(
         sortedEntries: list.map { Frontier.Entry(author: $0.author, sequence: $0.sequence) })

@@ -9,7 +9,7 @@ extension StateBlock {
     let versions = try versions(count: ids.count, from: &reader, authors: authors)
     var causes: [Frontier] = []
     if type.keepsCause {
-      causes = try reader.frontiers("causes", count: ids.count, authors)
+      causes = try DotListColumn.decodeFrontiers(from: &reader, "causes", count: ids.count, authors)
     }
     let fields = try eventFields(count: ids.count, from: &reader)
     return ids.indices.map { place in
@@ -24,9 +24,9 @@ extension StateBlock {
     count: Int, from reader: inout ByteReader, authors: AuthorTable
   ) throws(CodecError) -> [Version] {
     let start = reader.offset
-    let dots = try reader.dots("events", count: count, authors)
-    let milliseconds = try reader.numbers("event times", count: count)
-    let counters = try reader.numbers("event counters", count: count)
+    let dots = try DotColumn.decode(from: &reader, "events", count: count, authors)
+    let milliseconds = try NumberColumn.decode(from: &reader, "event times", count: count)
+    let counters = try NumberColumn.decode(from: &reader, "event counters", count: count)
     var versions: [Version] = []
     versions.reserveCapacity(count)
     for place in 0..<count {
@@ -48,14 +48,14 @@ extension StateBlock {
     let number = try reader.count("fields", itemBytes: 2, atMost: Limits.maximumRecordFields)
     var last: FieldID?
     for _ in 0..<number {
-      let id = try reader.field()
-      let presence = try reader.runs("presence", count: count, atMost: 1)
+      let id = try FieldID(from: &reader)
+      let presence = try RunColumn.decode(from: &reader, "presence", count: count, atMost: 1)
       let owners = presence.indices.filter { presence[$0] == 1 }
       guard last.map({ $0 < id }) ?? true, !owners.isEmpty else {
         throw CodecError(.notCanonical, "fields", offset: start)
       }
       last = id
-      let values = try reader.values("value", count: owners.count)
+      let values = try ValueColumn.decode(from: &reader, "value", count: owners.count)
       for (owner, value) in zip(owners, values) {
         guard fields[owner].count < Limits.maximumEventFields else {
           throw CodecError(.beyondLimit, "event fields", offset: start)
@@ -111,10 +111,10 @@ package struct EventBlockEncoder {
   package consuming func finish(into writer: inout ByteWriter) {
     precondition((1...Limits.maximumBlockRecords).contains(count), "\(count)")
     writer.varint(count)
-    writer.identifiers(ids)
+    IdentifierColumn.encode(ids, into: &writer)
     dots.finish(into: &writer)
-    writer.numbers(milliseconds)
-    writer.numbers(counters)
+    NumberColumn.encode(milliseconds, into: &writer)
+    NumberColumn.encode(counters, into: &writer)
     if type.keepsCause { causes.finish(into: &writer) }
     writer.varint(columns.count)
     for place in columns.indices { columns[place].finish(into: &writer, events: count) }
@@ -124,10 +124,10 @@ package struct EventBlockEncoder {
 /// One field of a block of events under construction.
 private struct EventFieldColumn {
   let id: FieldID
-  private var presence = RunColumnWriter()
+  private var presence = RunColumn()
   /// The number of events that `presence` covers.
   private var covered = 0
-  private var values = ValueColumnWriter()
+  private var values = ValueColumn()
 
   init(id: FieldID) {
     self.id = id

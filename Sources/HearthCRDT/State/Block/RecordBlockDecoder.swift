@@ -16,7 +16,7 @@ extension StateBlock {
   static func ids(from reader: inout ByteReader) throws(CodecError) -> [RecordID] {
     let start = reader.offset
     let number = try reader.varint("block", atMost: Limits.maximumBlockRecords)
-    let ids = try reader.identifiers("ids", count: number)
+    let ids = try IdentifierColumn.decode(from: &reader, "ids", count: number)
     guard number > 0, zip(ids, ids.dropFirst()).allSatisfy({ $0 < $1 }) else {
       throw CodecError(.notCanonical, "ids", offset: start)
     }
@@ -50,7 +50,7 @@ private struct RecordBlockDecoder {
     }
     var last: FieldID?
     for _ in 0..<fieldCount {
-      let id = try reader.field()
+      let id = try FieldID(from: &reader)
       guard last.map({ $0 < id }) ?? true else {
         throw CodecError(.notCanonical, "fields", offset: start)
       }
@@ -69,13 +69,13 @@ private struct RecordBlockDecoder {
     let start = reader.offset
     let count = try reader.count("changes")
     guard count > 0 else { return [] }
-    let sequences = try reader.numbers("change sequences", count: count)
+    let sequences = try NumberColumn.decode(from: &reader, "change sequences", count: count)
     guard !authors.authors.isEmpty else { throw CodecError(.unknown, "changes", offset: start) }
-    let numbers = try reader.runs(
-      "change authors", count: count, atMost: UInt32(authors.authors.count - 1))
+    let numbers = try RunColumn.decode(
+      from: &reader, "change authors", count: count, atMost: UInt32(authors.authors.count - 1))
     let first = try reader.signed("change time")
-    let times = [first] + (try reader.numbers("change times", count: count - 1))
-    let counters = try reader.numbers("change counters", count: count)
+    let times = [first] + (try NumberColumn.decode(from: &reader, "change times", count: count - 1))
+    let counters = try NumberColumn.decode(from: &reader, "change counters", count: count)
     var table: [Version] = []
     table.reserveCapacity(count)
     var last = ChangeKey(author: 0, sequence: 0, time: 0)
@@ -104,8 +104,8 @@ private struct RecordBlockDecoder {
     from reader: inout ByteReader, table: [Version]
   ) throws(CodecError) {
     let start = reader.offset
-    let (counts, sum) = try reader.counts("versions", count: records)
-    let places = try reader.numbers("versions", count: sum)
+    let (counts, sum) = try DotListColumn.decodeCounts(from: &reader, "versions", count: records)
+    let places = try NumberColumn.decode(from: &reader, "versions", count: sum)
     versions.reserveCapacity(sum)
     var isNamed = [Bool](repeating: false, count: table.count)
     for count in counts {
@@ -146,10 +146,10 @@ private struct RecordBlockDecoder {
     _ id: FieldID, from reader: inout ByteReader
   ) throws(CodecError) {
     let start = reader.offset
-    let presence = try reader.runs("presence", count: records, atMost: 1)
+    let presence = try RunColumn.decode(from: &reader, "presence", count: records, atMost: 1)
     let owners = presence.indices.filter { presence[$0] == 1 }
     guard !owners.isEmpty else { throw CodecError(.notCanonical, "presence", offset: start) }
-    let (counts, sum) = try reader.counts("counts", count: owners.count)
+    let (counts, sum) = try DotListColumn.decodeCounts(from: &reader, "counts", count: owners.count)
     switch id.kind {
     case .register: try decodeRegisters(id, owners, counts, sum, from: &reader)
     case .history: try decodeHistories(id, owners, counts, sum, from: &reader)
@@ -162,8 +162,9 @@ private struct RecordBlockDecoder {
     _ id: FieldID, _ owners: [Int], _ counts: [Int], _ sum: Int, from reader: inout ByteReader
   ) throws(CodecError) {
     let start = reader.offset
-    let numbers = try reader.numbers("version numbers", count: owners.count + sum)
-    let values = try reader.values("value", count: owners.count + sum)
+    let numbers = try NumberColumn.decode(
+      from: &reader, "version numbers", count: owners.count + sum)
+    let values = try ValueColumn.decode(from: &reader, "value", count: owners.count + sum)
     var item = 0
     for (owner, count) in zip(owners, counts) {
       let shown = Sibling(
@@ -190,9 +191,9 @@ private struct RecordBlockDecoder {
     _ id: FieldID, _ owners: [Int], _ counts: [Int], _ sum: Int, from reader: inout ByteReader
   ) throws(CodecError) {
     let start = reader.offset
-    let numbers = try reader.numbers("version numbers", count: sum)
-    let values = try reader.values("value", count: sum)
-    let replaced = try reader.dotLists("replaced", count: sum, authors)
+    let numbers = try NumberColumn.decode(from: &reader, "version numbers", count: sum)
+    let values = try ValueColumn.decode(from: &reader, "value", count: sum)
+    let replaced = try DotListColumn.decode(from: &reader, "replaced", count: sum, authors)
     var item = 0
     for (owner, count) in zip(owners, counts) {
       var list: [History.Entry] = []
@@ -215,8 +216,8 @@ private struct RecordBlockDecoder {
     _ id: FieldID, _ owners: [Int], _ counts: [Int], _ sum: Int, from reader: inout ByteReader
   ) throws(CodecError) {
     let start = reader.offset
-    let dots = try reader.dots("shares", count: sum, authors)
-    let totals = try reader.numbers("totals", count: sum)
+    let dots = try DotColumn.decode(from: &reader, "shares", count: sum, authors)
+    let totals = try NumberColumn.decode(from: &reader, "totals", count: sum)
     var item = 0
     for (owner, count) in zip(owners, counts) {
       var shares: [Counter.Share] = []
@@ -239,8 +240,8 @@ private struct RecordBlockDecoder {
     _ id: FieldID, _ owners: [Int], _ counts: [Int], _ sum: Int, from reader: inout ByteReader
   ) throws(CodecError) {
     let start = reader.offset
-    let additionCounts = try reader.numbers("addition counts", count: sum)
-    let values = try reader.values("element", count: sum)
+    let additionCounts = try NumberColumn.decode(from: &reader, "addition counts", count: sum)
+    let values = try ValueColumn.decode(from: &reader, "element", count: sum)
     var additions = 0
     for count in additionCounts {
       guard count > 0, count <= reader.remaining - additions else {
@@ -248,7 +249,7 @@ private struct RecordBlockDecoder {
       }
       additions += Int(count)
     }
-    let dots = try reader.dots("additions", count: additions, authors)
+    let dots = try DotColumn.decode(from: &reader, "additions", count: additions, authors)
     var item = 0
     var dot = 0
     for (owner, count) in zip(owners, counts) {
@@ -274,13 +275,13 @@ private struct RecordBlockDecoder {
     from reader: inout ByteReader
   ) throws(CodecError) -> [RecordState] {
     let start = reader.offset
-    let lives = try reader.runs("lives", count: records, atMost: 7)
-    let writes = try reader.frontiers(
-      "writes", count: lives.reduce(0) { $0 + Int($1 & 1) }, authors)
-    let deletes = try reader.frontiers(
-      "deletes", count: lives.reduce(0) { $0 + Int($1 >> 1 & 1) }, authors)
-    let charges = try reader.charges(
-      count: lives.reduce(0) { $0 + Int($1 >> 2) }, authors)
+    let lives = try RunColumn.decode(from: &reader, "lives", count: records, atMost: 7)
+    let writes = try DotListColumn.decodeFrontiers(
+      from: &reader, "writes", count: lives.reduce(0) { $0 + Int($1 & 1) }, authors)
+    let deletes = try DotListColumn.decodeFrontiers(
+      from: &reader, "deletes", count: lives.reduce(0) { $0 + Int($1 >> 1 & 1) }, authors)
+    let charges = try ChargeColumn.decode(
+      from: &reader, count: lives.reduce(0) { $0 + Int($1 >> 2) }, authors)
     var states: [RecordState] = []
     states.reserveCapacity(records)
     var write = 0

@@ -11,7 +11,7 @@ package struct RecordBlockEncoder {
   private var changeCounts: [Int] = []
   /// The fields, in ascending order.
   private var fields: [FieldColumn] = []
-  private var lives = RunColumnWriter()
+  private var lives = RunColumn()
   private var writes = DotListColumn()
   private var deletes = DotListColumn()
   private var charges = ChargeColumn()
@@ -77,11 +77,11 @@ package struct RecordBlockEncoder {
   package consuming func finish(into writer: inout ByteWriter) {
     precondition((1...Limits.maximumBlockRecords).contains(count), "\(count)")
     writer.varint(count)
-    writer.identifiers(ids)
+    IdentifierColumn.encode(ids, into: &writer)
     var table = changes
     ChangeKey.sortUniquely(&table)
     RecordBlockEncoder.write(table, into: &writer)
-    var counts = RunColumnWriter()
+    var counts = RunColumn()
     var places: [Int64] = []
     places.reserveCapacity(changes.count)
     var change = 0
@@ -96,7 +96,7 @@ package struct RecordBlockEncoder {
       }
     }
     writer.raw(counts.finish())
-    writer.numbers(places)
+    NumberColumn.encode(places, into: &writer)
     writer.varint(fields.count)
     for place in fields.indices { fields[place].finish(into: &writer, records: count) }
     writer.raw(lives.finish())
@@ -109,7 +109,7 @@ package struct RecordBlockEncoder {
   /// differences.
   private static func write(_ table: [ChangeKey], into writer: inout ByteWriter) {
     writer.varint(table.count)
-    var authors = RunColumnWriter()
+    var authors = RunColumn()
     var sequences: [Int64] = []
     var milliseconds: [Int64] = []
     var counters: [Int64] = []
@@ -122,23 +122,23 @@ package struct RecordBlockEncoder {
       counters.append(Int64(key.time & 0xffff))
       last = key
     }
-    writer.numbers(sequences)
+    NumberColumn.encode(sequences, into: &writer)
     writer.raw(authors.finish())
     if let first = milliseconds.first { writer.signed(first) }
-    writer.numbers(Array(milliseconds.dropFirst()))
-    writer.numbers(counters)
+    NumberColumn.encode(Array(milliseconds.dropFirst()), into: &writer)
+    NumberColumn.encode(counters, into: &writer)
   }
 }
 
 /// One field of a block under construction.
 private struct FieldColumn {
   let id: FieldID
-  private var presence = RunColumnWriter()
+  private var presence = RunColumn()
   /// The number of records that `presence` covers.
   private var covered = 0
-  private var counts = RunColumnWriter()
+  private var counts = RunColumn()
   private var changes: [Int64] = []
-  private var values = ValueColumnWriter()
+  private var values = ValueColumn()
   private var replaced = DotListColumn()
   private var additionCounts: [Int64] = []
   private var dots = DotColumn()
@@ -204,17 +204,17 @@ private struct FieldColumn {
     writer.raw(counts.finish())
     switch id.kind {
     case .register:
-      writer.numbers(changes)
+      NumberColumn.encode(changes, into: &writer)
       values.finish(into: &writer)
     case .history:
-      writer.numbers(changes)
+      NumberColumn.encode(changes, into: &writer)
       values.finish(into: &writer)
       replaced.finish(into: &writer)
     case .counter:
       dots.finish(into: &writer)
-      writer.numbers(totals)
+      NumberColumn.encode(totals, into: &writer)
     case .set:
-      writer.numbers(additionCounts)
+      NumberColumn.encode(additionCounts, into: &writer)
       values.finish(into: &writer)
       dots.finish(into: &writer)
     }

@@ -1,13 +1,13 @@
-/// Collects the values of one field: tags, then numbers, then texts and byte strings.
+/// The values of one field: tags, then numbers, then texts and byte strings.
 ///
 /// Texts and byte strings are usually written one after another. If at most half of them and at
 /// most ``maximumEntries`` are different, the column contains the different ones and one byte for
 /// each item.
-struct ValueColumnWriter {
+struct ValueColumn {
   /// The most different texts that one byte can number.
   static let maximumEntries = 256
 
-  private var tags = RunColumnWriter()
+  private var tags = RunColumn()
   private var numbers: [Int64] = []
   private var lengths: [Int64] = []
   private var content = ByteWriter(capacity: 64)
@@ -31,23 +31,58 @@ struct ValueColumnWriter {
   /// Appends the column's bytes.
   mutating func finish(into writer: inout ByteWriter) {
     writer.raw(tags.finish())
-    writer.numbers(numbers)
+    NumberColumn.encode(numbers, into: &writer)
     guard !lengths.isEmpty else { return }
     guard let entries = SliceTable.numbering(content.bytes, lengths) else {
       writer.byte(0)
-      writer.numbers(lengths)
+      NumberColumn.encode(lengths, into: &writer)
       writer.raw(content.bytes)
       return
     }
     writer.byte(1)
     writer.byte(UInt8(entries.table.slices.count - 1))
-    writer.numbers(entries.table.slices.map { Int64($0.count) })
+    NumberColumn.encode(entries.table.slices.map { Int64($0.count) }, into: &writer)
     content.bytes.withUnsafeBufferPointer { bytes in
       for slice in entries.table.slices {
         writer.raw(UnsafeBufferPointer(rebasing: bytes[slice]))
       }
     }
     writer.raw(entries.numbers)
+  }
+
+  /// Reads a column of exactly `count` values.
+  ///
+  /// The caller has bounded `count`.
+  static func decode(
+    from reader: inout ByteReader, _ item: String, count: Int
+  ) throws(CodecError) -> [Value] {
+    let tags = try RunColumn.decode(
+      from: &reader, item, count: count, atMost: Value.maximumTag)
+    var ints = 0
+    var texts = 0
+    for tag in tags {
+      if tag == Value.intTag { ints += 1 } else if tag > Value.intTag { texts += 1 }
+    }
+    let numbers = try NumberColumn.decode(from: &reader, item, count: ints)
+    var strings = try StringColumn.decode(from: &reader, item, count: texts)
+    var values: [Value] = []
+    values.reserveCapacity(count)
+    var number = 0
+    var string = 0
+    for tag in tags {
+      switch tag {
+      case 0: values.append(.null)
+      case 1: values.append(.bool(false))
+      case 2: values.append(.bool(true))
+      case Value.intTag:
+        values.append(.int(numbers[number]))
+        number += 1
+      default:
+        values.append(try strings.value(item, at: string, isText: tag == 4))
+        string += 1
+      }
+    }
+    return values
   }
 }
 
@@ -57,7 +92,7 @@ struct SliceTable {
   /// Positions in `slices` plus one, 0 if free.
   ///
   /// There are four times as many slots as slices.
-  private var slots = [UInt16](repeating: 0, count: 4 * ValueColumnWriter.maximumEntries)
+  private var slots = [UInt16](repeating: 0, count: 4 * ValueColumn.maximumEntries)
 
   /// The number of a slice, which is added if it is new; nil if there is no room for it.
   mutating func number(
@@ -83,7 +118,7 @@ struct SliceTable {
   static func numbering(
     _ content: [UInt8], _ lengths: [Int64]
   ) -> (table: SliceTable, numbers: [UInt8])? {
-    let limit = min(ValueColumnWriter.maximumEntries, lengths.count / 2)
+    let limit = min(ValueColumn.maximumEntries, lengths.count / 2)
     guard limit > 0 else { return nil }
     var table = SliceTable()
     var numbers: [UInt8] = []
@@ -134,54 +169,38 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-extension ByteReader {
-  /// Reads a column of exactly `count` values.
-  ///
-  /// The caller has bounded `count`.
-  mutating func values(_ item: String, count: Int) throws(CodecError) -> [Value] {
-    let tags = try runs(item, count: count, atMost: Value.maximumTag)
-    var ints = 0
-    var texts = 0
-    for tag in tags {
-      if tag == Value.intTag { ints += 1 } else if tag > Value.intTag { texts += 1 }
-    }
-    let numbers = try numbers(item, count: ints)
-    var strings = try strings(item, count: texts)
-    var values: [Value] = []
-    values.reserveCapacity(count)
-    var number = 0
-    var string = 0
-    for tag in tags {
-      switch tag {
-      case 0: values.append(.null)
-      case 1: values.append(.bool(false))
-      case 2: values.append(.bool(true))
-      case Value.intTag:
-        values.append(.int(numbers[number]))
-        number += 1
-      default:
-        values.append(try strings.value(item, at: string, isText: tag == 4))
-        string += 1
-      }
-    }
-    return values
+/// The texts and byte strings of a column being read.
+private struct StringColumn {
+  var content: [UInt8] = []
+  var lengths: [Int64] = []
+  var starts: [Int] = []
+  /// The slice number of each item, if slices are numbered.
+  var numbers: [UInt8]? {
+    didSet { shared = [Value?](repeating: nil, count: 2 * starts.count) }
   }
+  /// The values made from numbered slices, as bytes and as text.
+  private var shared: [Value?] = []
+  /// The position of the content, for errors.
+  var offset = 0
 
-  private mutating func strings(_ item: String, count: Int) throws(CodecError) -> StringColumn {
+  /// Reads a column of exactly `count` texts and byte strings.
+  static func decode(
+    from reader: inout ByteReader, _ item: String, count: Int
+  ) throws(CodecError) -> StringColumn {
     guard count > 0 else { return StringColumn() }
-    let start = offset
-    switch try byte(item) {
+    let start = reader.offset
+    switch try reader.byte(item) {
     case 0:
-      let column = try slices(item, count: count)
+      let column = try slices(from: &reader, item, count: count)
       guard SliceTable.numbering(column.content, column.lengths) == nil else {
         throw CodecError(.notCanonical, item, offset: start)
       }
       return column
     case 1:
-      let entryCount = Int(try byte(item)) + 1
+      let entryCount = Int(try reader.byte(item)) + 1
       guard entryCount <= count / 2 else { throw CodecError(.notCanonical, item, offset: start) }
-      var column = try slices(item, count: entryCount)
-      let numbers = try raw(count, item)
+      var column = try slices(from: &reader, item, count: entryCount)
+      let numbers = try reader.raw(count, item)
       var used = 0
       for number in numbers {
         guard number <= used, number < entryCount else {
@@ -198,10 +217,12 @@ extension ByteReader {
     }
   }
 
-  private mutating func slices(_ item: String, count: Int) throws(CodecError) -> StringColumn {
-    let start = offset
+  private static func slices(
+    from reader: inout ByteReader, _ item: String, count: Int
+  ) throws(CodecError) -> StringColumn {
+    let start = reader.offset
     var column = StringColumn()
-    column.lengths = try numbers(item, count: count)
+    column.lengths = try NumberColumn.decode(from: &reader, item, count: count)
     column.starts.reserveCapacity(count)
     var sum = 0
     for length in column.lengths {
@@ -211,25 +232,10 @@ extension ByteReader {
       column.starts.append(sum)
       sum += Int(length)
     }
-    column.offset = offset
-    column.content = try raw(sum, item)
+    column.offset = reader.offset
+    column.content = try reader.raw(sum, item)
     return column
   }
-}
-
-/// The texts and byte strings of a column being read.
-private struct StringColumn {
-  var content: [UInt8] = []
-  var lengths: [Int64] = []
-  var starts: [Int] = []
-  /// The slice number of each item, if slices are numbered.
-  var numbers: [UInt8]? {
-    didSet { shared = [Value?](repeating: nil, count: 2 * starts.count) }
-  }
-  /// The values made from numbered slices, as bytes and as text.
-  private var shared: [Value?] = []
-  /// The position of the content, for errors.
-  var offset = 0
 
   var isDistinct: Bool {
     content.withUnsafeBufferPointer { bytes in
