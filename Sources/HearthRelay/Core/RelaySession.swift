@@ -15,7 +15,7 @@ struct RelaySession {
   var isReader = false
   var channels: [Int: RelayChannel] = [:]
   /// Queued requests.
-  var queue: [Waiting] = []
+  var queue: [RelayCall] = []
   /// The bytes of queued and running requests.
   var pendingBytes = 0
   /// The number of requests that are with the log.
@@ -37,17 +37,30 @@ struct RelaySession {
   var appends: RelayBucket
   var pings: RelayBucket
 
-  struct Waiting {
-    let frame: RelayFrame<RelayRequest>
-    let byteCount: Int
-  }
-
   init(address: [UInt8], now: UInt64, _ configuration: RelayConfiguration) {
     self.address = address
     connectedAt = now
     heardAt = now
     appends = RelayBucket(perMinute: configuration.sessionAppendsPerMinute, now: now)
     pings = RelayBucket(perMinute: configuration.pingsPerMinute, now: now)
+  }
+}
+
+/// A request of a session, and its size in memory.
+struct RelayCall {
+  let session: RelaySessionID
+  let request: UInt32
+  let message: RelayRequest
+  let byteCount: Int
+
+  /// Whether the request changes the log.
+  ///
+  /// Several such requests may be with the log at once.
+  var isWrite: Bool {
+    switch message {
+    case .put, .putPacked, .remove: true
+    default: false
+    }
   }
 }
 
@@ -87,44 +100,10 @@ enum RelayChannel {
     /// The head is being read. `seen` includes what was appended meanwhile.
     case starting(seen: UInt64)
     /// Everything up to this position was pushed or hinted at.
-    case live(told: UInt64)
+    case live(reported: UInt64)
   }
 
   var open: Open? {
     if case .open(let open) = self { open } else { nil }
-  }
-}
-
-/// The subscribers of a mailbox: the sessions that have it open, in order of arrival.
-struct RelayRoom {
-  /// The generation of the log that all of them opened.
-  let generation: Identifier
-  var members: [RelayPushTarget] = []
-  var appends: RelayBucket
-  /// The last reported entry and the base for packed pushes, kept once and not for each subscriber.
-  var last: (position: UInt64, base: RelayPackingBase)?
-}
-
-/// A request to a log, and the session that made it.
-struct RelayTicket {
-  let session: RelaySessionID
-  let request: UInt32
-  let byteCount: Int
-  let mailbox: Identifier
-  let channel: Int
-  let purpose: Purpose
-
-  enum Purpose {
-    case challenge
-    case prove(RelayProof, nonce: Bytes32)
-    case openPublic
-    case create(managerKey: [UInt8])
-    case put([RelayPut])
-    case remove
-    case rotate
-    case setRank([UInt8])
-    case reset
-    case subscribe
-    case page
   }
 }

@@ -24,7 +24,7 @@ final class RelayHub {
   private var isSending = false
   private var isSendingLater = false
   private var nextSession: UInt64 = 0
-  private var desk = RelayDesk()
+  private var queue = RelayCommitQueue()
   private var news = RelayNewsQueue()
   private var isNewsTurn = false
   private var lastFailure: RelayError.Code?
@@ -84,8 +84,8 @@ final class RelayHub {
         if let connection = connections[id] { write(ByteBuffer(bytes: bytes), to: connection) }
       case .share(let targets, let tail):
         share(tail, with: targets)
-      case .write(let ticket, let box): desk.add(ticket, box.write)
-      case .read(let ticket, let box): desk.add(ticket, box.read)
+      case .write(let ticket, let box): queue.add(ticket, box.write)
+      case .read(let ticket, let box): queue.add(ticket, box.read)
       case .pause(let id, let isPaused): connections[id]?.setPaused(isPaused)
       case .trust(let id): connections[id]?.trust()
       case .close(let id): connections[id]?.closeAfterSending()
@@ -158,13 +158,13 @@ final class RelayHub {
   }
 
   private func startWriting() {
-    guard let batch = desk.nextBatch() else { return }
+    guard let batch = queue.nextBatch() else { return }
     let log = self.log
     let work = pool.runIfActive(eventLoop: loop) { () -> Result<[RelayWritten], RelayError> in
       Result { () throws(RelayError) in try log.write(batch.writes) }
     }
     work.assumeIsolated().whenComplete { outcome in
-      self.desk.finishedWriting()
+      self.queue.finishedWriting()
       self.commits += 1
       let result = RelayHub.result(of: outcome)
       self.note(result)
@@ -180,12 +180,12 @@ final class RelayHub {
 
   private func startReading() {
     // Reads and news alternate: each piece of news may take a commit, and clients wait for answers.
-    guard !desk.isReading else { return }
+    guard !queue.isReading else { return }
     if isNewsTurn, startFollowing() {
       isNewsTurn = false
       return
     }
-    guard let (ticket, read) = desk.nextRead() else {
+    guard let (ticket, read) = queue.nextRead() else {
       _ = startFollowing()
       return
     }
@@ -201,7 +201,7 @@ final class RelayHub {
     guard let shared = log as? any RelaySharedLog, let next = news.next() else {
       return false
     }
-    desk.beginReading()
+    queue.beginReading()
     follow(next, in: shared)
     return true
   }
@@ -215,7 +215,7 @@ final class RelayHub {
       Result { () throws(RelayError) in try question() }
     }
     work.assumeIsolated().whenComplete { outcome in
-      self.desk.finishedReading()
+      self.queue.finishedReading()
       let result = RelayHub.result(of: outcome)
       self.note(result)
       body(self, result)
@@ -253,12 +253,13 @@ final class RelayHub {
   private func follow(_ step: RelayNewsQueue.Step, in log: any RelaySharedLog) {
     switch step {
     case .changed(let mailbox):
-      let told = core.told(of: mailbox)
+      let reported = core.reportedHead(of: mailbox)
       let byteLimit = core.configuration.maximumPushBytes
       ask(
         { () throws(RelayError) in
           try log.news(
-            of: mailbox, after: told, limit: RelayLimits.maximumBatchItems, byteLimit: byteLimit)
+            of: mailbox, after: reported, limit: RelayLimits.maximumBatchItems, byteLimit: byteLimit
+          )
         },
         then: { hub, result in
           switch result {
@@ -314,8 +315,8 @@ final class RelayHub {
   var status: RelayStatus {
     RelayStatus(
       counters: core.counters, commits: commits, sessions: core.sessionCount,
-      strangers: core.strangerCount, mailboxesOpen: core.roomCount,
-      writesWaiting: desk.writesWaiting, readsWaiting: desk.readsWaiting,
+      strangers: core.strangerCount, mailboxesOpen: core.openMailboxCount,
+      writesWaiting: queue.writesWaiting, readsWaiting: queue.readsWaiting,
       trouble: RelayStatus.trouble(commitFailure, logIsHealthy: log.isHealthy))
   }
 }

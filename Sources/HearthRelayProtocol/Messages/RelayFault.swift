@@ -94,6 +94,14 @@ package struct RelayFault: Error, Hashable, Sendable, CustomStringConvertible {
   package static let refused = RelayFault(
     .refused, "no such mailbox, or not with this key; ask a member for a new invitation")
 
+  /// The fault for a session whose right to an open mailbox has ended.
+  package static let accessChanged = RelayFault(
+    .accessChanged, "the mailbox now has another access key")
+
+  /// The fault for a removed device that opens the mailbox.
+  package static let struckOff = RelayFault(
+    .struckOff, "a manager of the mailbox has removed this device from its list")
+
   func encode(into writer: inout ByteWriter) {
     writer.varint(Int(code.rawValue))
     writer.varint(retryAfterMilliseconds)

@@ -26,7 +26,7 @@ struct PackingSessionTests {
     _ world: ClientWorld, _ client: ClientWorld.Client, _ mailbox: Identifier, _ words: String,
     _ compared: inout Compared
   ) {
-    guard let line = client.line, let session = world.core.core.sessions[line],
+    guard let line = client.line, let session = world.core.core.state.sessions[line],
       let box = client.session.boxes[mailbox], box.stage == .open, let channel = box.channel
     else { return }
     guard let open = session.channels[channel]?.open else {
@@ -35,10 +35,10 @@ struct PackingSessionTests {
     }
     #expect(open.lastPut == box.lastPut, "\(words): puts")
     compared.puts += 1
-    guard case .live(let told) = open.subscription, open.holdsLast,
-      let last = world.core.core.rooms[mailbox]?.last, last.position == told
+    guard case .live(let reported) = open.subscription, open.holdsLast,
+      let last = world.core.core.state.subscribers.last(of: mailbox), last.position == reported
     else { return }
-    #expect(box.told.position == told && box.told.base == last.base, "\(words): pushes")
+    #expect(box.told.position == reported && box.told.base == last.base, "\(words): pushes")
     compared.pushes += 1
   }
 

@@ -167,7 +167,7 @@ struct CoreAccessTests {
     #expect(
       world.ask(rotator, .rotate(channel: 0, generation: 1, accessKey: key))
         == .rotated(generation: 2))
-    #expect(world.pushes(removed) == [.closed(channel: 0, RelayCore.accessChanged)])
+    #expect(world.pushes(removed) == [.closed(channel: 0, .accessChanged)])
     #expect(world.pushes(admin).isEmpty)
     // A second rotation that believes in the first key comes too late.
     #expect(
@@ -234,7 +234,7 @@ struct CoreAccessTests {
     #expect(try world.open(second, mailbox, with: stranger).opened?.rank == .manager)
     // With another rank its live session ends, and it comes back with that.
     #expect(set(admin, key, .author) == .done)
-    #expect(world.pushes(second) == [.closed(channel: 0, RelayCore.accessChanged)])
+    #expect(world.pushes(second) == [.closed(channel: 0, .accessChanged)])
     #expect(try world.open(second, mailbox, with: stranger).opened?.rank == .author)
     #expect(set(second, key, .manager).faultCode == .notAllowed)
     #expect(set(admin, manager.publicKey.bytes, .author).faultCode == .notAllowed)
@@ -311,7 +311,7 @@ struct CoreAccessTests {
     #expect(world.ask(member, put) == .stored([RelayStored(.stored, position: 1)]))
     #expect(world.ask(member, .reset(channel: 0)).faultCode == .notAllowed)
     #expect(world.ask(admin, .reset(channel: 0)) == .done)
-    #expect(world.pushes(member).last == .closed(channel: 0, RelayCore.accessChanged))
+    #expect(world.pushes(member).last == .closed(channel: 0, .accessChanged))
     let after = try world.open(member, mailbox, with: access).opened
     #expect(after?.head.position == 0 && after?.usedBytes == 0)
     #expect(after?.head.generation != before?.head.generation)

@@ -125,7 +125,8 @@ struct CoreCatalogueTests {
       world.ask(reader, .openPublic(channel: 1, mailbox: shelf.mailbox)).opened?.head.position
         == 0)
     // Its frames stay short, and it is no stranger that is ended for its silence.
-    #expect(!world.trusted.contains(reader) && !world.core.strangers.contains(reader))
+    #expect(
+      !world.trusted.contains(reader) && !world.core.state.sessions.strangers.contains(reader))
     // The logs refuse it as well.
     let write = RelayWrite(
       mailbox: shelf.mailbox, authority: .reader, action: .put([put]), quota: RelayQuota(), day: 0)

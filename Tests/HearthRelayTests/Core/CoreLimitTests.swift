@@ -151,7 +151,7 @@ struct CoreLimitTests {
     world.handle(.holding(writer, byteCount: 100))
     #expect(world.closed == [others[1]])
     world.handle(.holding(writer, byteCount: 101))
-    #expect(world.closed.contains(writer) && world.core.heldBytes == 0)
+    #expect(world.closed.contains(writer) && world.core.state.sessions.heldBytes == 0)
   }
 
   @Test("those to whom much waits to be sent are bounded; an address with many of them gives way")
@@ -204,7 +204,7 @@ struct CoreLimitTests {
     world.now += 1
     world.handle(.tick)
     #expect(world.closed.contains(member) && world.core.sessionCount == 0)
-    #expect(world.core.roomCount == 0)
+    #expect(world.core.openMailboxCount == 0)
   }
 
   @Test("64 requests may wait for answers, the 65th is refused, and all are answered in order")
@@ -257,7 +257,7 @@ struct CoreLimitTests {
     let refused = world.send(id, put(4, 10_000))
     #expect(world.answer(id, refused).faultCode == .unavailable)
     world.release()
-    #expect(world.paused.isEmpty && world.core.waitingBytes == 0)
+    #expect(world.paused.isEmpty && world.core.state.sessions.waitingBytes == 0)
     guard case .stored? = world.ask(id, put(4, 10_000)) else {
       Issue.record("not stored")
       return
@@ -268,7 +268,7 @@ struct CoreLimitTests {
     _ = world.send(id, .fetchAfter(channel: 0, after: 0, limit: 1))
     world.handle(.disconnected(id))
     world.release()
-    #expect(world.core.waitingBytes == 0 && world.core.tickets.isEmpty)
+    #expect(world.core.state.sessions.waitingBytes == 0 && world.core.state.logRequests.isEmpty)
   }
 
   @Test("appends a minute are bounded for a session and for a mailbox")

@@ -78,14 +78,14 @@ struct CoreNewsTests {
     let writer = try subscriber()
     try putElsewhere("a")
     try putElsewhere("b")
-    #expect(world.core.told(of: mailbox) == 0)
+    #expect(world.core.reportedHead(of: mailbox) == 0)
     world.handle(.news(try news(after: 0)))
     #expect(put(writer, "c") == .stored([.init(.stored, position: 3)]))
     // The same news once more, and the news of what was told already, say nothing.
     world.handle(.news(try news(after: 0)))
     world.handle(.appended(mailbox, head: 3))
     #expect(pushed(reader) == [[1, 2], [3]])
-    #expect(pushed(writer) == [[1, 2]] && world.core.told(of: mailbox) == 3)
+    #expect(pushed(writer) == [[1, 2]] && world.core.reportedHead(of: mailbox) == 3)
   }
 
   @Test("who would miss an entry of another relay gets a hint, the writer too")
@@ -165,7 +165,7 @@ struct CoreNewsTests {
       default: world.handle(.replaced)
       }
       for id in ids { #expect(pushed(id) == [[0, 0, 0]], "round \(round)") }
-      #expect(world.core.roomCount == 0)
+      #expect(world.core.openMailboxCount == 0)
     }
   }
 

@@ -139,9 +139,9 @@ struct CorePackingTests {
     world.holdsLog = true
     _ = world.send(
       id, .putPacked(channel: 0, items: base(item(1, bytes: 190)).pack([item(2, bytes: 190)])))
-    #expect(world.core.waitingBytes >= 191 + item(2).name.count)
+    #expect(world.core.state.sessions.waitingBytes >= 191 + item(2).name.count)
     world.release()
-    #expect(world.core.waitingBytes == 0)
+    #expect(world.core.state.sessions.waitingBytes == 0)
   }
 
   // MARK: Pushes
@@ -239,13 +239,13 @@ struct CorePackingTests {
       _ = world.ask(writer, .put(channel: 0, items: [item(number, bytes: 500)]))
     }
     for reader in readers {
-      let open = try #require(world.core.sessions[reader]?.channels[0]?.open)
+      let open = try #require(world.core.state.sessions[reader]?.channels[0]?.open)
       #expect(open.holdsLast && open.lastPut.bytes.isEmpty)
     }
-    let room = try #require(world.core.rooms[mailbox])
-    #expect(room.last?.position == 3)
-    #expect(room.last?.base.bytes.count ?? 0 <= RelayPackingBase.maximumBytes)
-    let own = try #require(world.core.sessions[writer]?.channels[0]?.open)
+    let last = try #require(world.core.state.subscribers.last(of: mailbox))
+    #expect(last.position == 3)
+    #expect(last.base.bytes.count <= RelayPackingBase.maximumBytes)
+    let own = try #require(world.core.state.sessions[writer]?.channels[0]?.open)
     #expect((1...RelayPackingBase.maximumBytes).contains(own.lastPut.bytes.count))
   }
 }

@@ -18,7 +18,7 @@ final class SimNet {
     case down(RelaySessionID, [UInt8])
     case closeAtRelay(RelaySessionID)
     case closeAtDevice(RelaySessionID)
-    case written(life: UInt64, RelayDesk.Batch)
+    case written(life: UInt64, RelayCommitQueue.Batch)
     case read(life: UInt64, ticket: UInt64, RelayRead)
   }
 

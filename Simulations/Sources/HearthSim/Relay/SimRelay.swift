@@ -5,7 +5,7 @@ import HearthRelayProtocol
 import HearthSync
 import SimDisk
 
-/// The relay: the production core and desk over the production log, on a simulated disk.
+/// The relay: the production core and commit queue over the production log, on a simulated disk.
 ///
 /// Honest unless a step says otherwise; then it shows some of the family another log, leaves things
 /// out, exchanges mailboxes or spoils what it sends.
@@ -25,7 +25,7 @@ final class SimRelay {
   private(set) var disk: SimDisk
   private(set) var log: SQLiteRelayLog?
   private var core: RelayCore
-  private var desk = RelayDesk()
+  private var queue = RelayCommitQueue()
   /// Rises with every start, so that what an earlier life asked of the log is not answered now.
   private var life: UInt64 = 0
   var rules = RelayRules()
@@ -93,7 +93,7 @@ final class SimRelay {
     log = try SQLiteRelayLog(folder: SimRelay.folder(of: disk), vfs: SimDisk.vfsName)
     life += 1
     core = SimRelay.core(identity, net.seed, life: life)
-    desk = RelayDesk()
+    queue = RelayCommitQueue()
     if let words = try rules.brokenPromise(of: self) {
       net.world.find(net.world.fail(.relay, nil, "the relay \(words)"))
     }
@@ -208,8 +208,8 @@ final class SimRelay {
           let head = tail.head(channel: target.channel)
           send(target.session, head + tail.bytes)
         }
-      case .write(let ticket, let box): desk.add(ticket, box.write)
-      case .read(let ticket, let box): desk.add(ticket, box.read)
+      case .write(let ticket, let box): queue.add(ticket, box.write)
+      case .read(let ticket, let box): queue.add(ticket, box.read)
       case .pause: break
       case .trust(let id): net.lines[id]?.buffer.limit = RelayLimits.maximumFrameBytes
       case .close(let id):
@@ -222,8 +222,8 @@ final class SimRelay {
 
   /// Gives the log what waits for it; the answers come after a little while.
   private func work() {
-    if let batch = desk.nextBatch() { net.schedule(.written(life: life, batch), after: 3) }
-    if let next = desk.nextRead() {
+    if let batch = queue.nextBatch() { net.schedule(.written(life: life, batch), after: 3) }
+    if let next = queue.nextRead() {
       net.schedule(.read(life: life, ticket: next.ticket, next.read), after: 1)
     }
   }
@@ -251,7 +251,7 @@ final class SimRelay {
 
   // MARK: The log
 
-  func write(_ batch: RelayDesk.Batch, life: UInt64) {
+  func write(_ batch: RelayCommitQueue.Batch, life: UInt64) {
     guard life == self.life, let log else { return }
     let writes = batch.writes.map { write in
       var write = write
@@ -269,7 +269,7 @@ final class SimRelay {
     let result = Result { () throws(RelayError) in
       try face == nil ? log.write(writes) : writeApart(writes, askers, log)
     }
-    desk.finishedWriting()
+    queue.finishedWriting()
     if disk.isDown { return losePower() }
     let written = try? result.get()
     if written != nil { unanswered = [] }
@@ -344,7 +344,7 @@ final class SimRelay {
     let result = Result { () throws(RelayError) in
       try twisted(source.read(exchanged(read)), ticket)
     }
-    desk.finishedReading()
+    queue.finishedReading()
     if disk.isDown { return losePower() }
     handle(.answered(ticket: ticket, result))
     work()

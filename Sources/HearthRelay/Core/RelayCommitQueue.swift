@@ -5,7 +5,7 @@ import HearthSync
 ///
 /// The owner of a core adds the core's requests to the log, takes batches while there are some, and
 /// reports each result to the core. One batch of writes and one read are with the log at a time.
-package struct RelayDesk {
+package struct RelayCommitQueue {
   /// The most writes of one transaction.
   package static let maximumBatchWrites = 1_024
 
@@ -53,7 +53,7 @@ package struct RelayDesk {
   package mutating func nextBatch() -> Batch? {
     guard !isWriting, !writes.isEmpty else { return nil }
     isWriting = true
-    let batch = writes.prefix(RelayDesk.maximumBatchWrites)
+    let batch = writes.prefix(RelayCommitQueue.maximumBatchWrites)
     Probe.writesTogether.hit(if: batch.count > 1)
     writes.removeFirst(batch.count)
     return Batch(tickets: batch.map(\.ticket), writes: batch.map(\.write))
