@@ -165,7 +165,7 @@ extension Node {
     of group: GroupID, at relay: RelayTransport
   ) throws -> (key: MailboxKey, access: MailboxAccess) {
     let control = try engine.controlZone(of: group)
-    let access = try #require(relay.directory.zones[control.tag])
+    let access = try #require(relay.client.directory.zones[control.tag])
     let key = try #require(access.keys.dropFirst().first)
     return (key, MailboxAccess.handoff(of: access.mailbox, behind: key, mayCreate: false))
   }
@@ -184,7 +184,7 @@ extension Node {
         return false
       }
       let (_, epoch) = try RelayAccessRoot.open(sealed, with: engine.identity.boxPair)
-      return relay.directory.zones[control.tag]?.keys.first?.id == epoch
+      return relay.client.directory.zones[control.tag]?.keys.first?.id == epoch
     } catch let error as TransportError where error.code == .relayRefused {
       return false
     }
@@ -193,9 +193,9 @@ extension Node {
   fileprivate func emptyHandoff(of group: GroupID, at address: String) async throws {
     let relay = try relay(address)
     let handoff = try lastHandoff(of: group, at: relay).access
-    #expect(try await relay.open(handoff).opened.rank == .manager)
+    #expect(try await relay.client.open(handoff).opened.rank == .manager)
     let question = RelayQuestion.list(after: 0, limit: RelayLimits.maximumListItems)
-    guard case .listing(let page) = try await relay.reply(handoff.mailbox, question) else {
+    guard case .listing(let page) = try await relay.client.reply(handoff.mailbox, question) else {
       Issue.record("the relay answers something else than a listing")
       return
     }
@@ -206,19 +206,19 @@ extension Node {
 
   fileprivate func resetHandoff(of group: GroupID, at address: String) async throws {
     let relay = try relay(address)
-    try await relay.reset(lastHandoff(of: group, at: relay).access)
+    try await relay.client.reset(lastHandoff(of: group, at: relay).access)
   }
 
   /// Makes as many handoffs behind keys of its own as the relay keeps.
   fileprivate func displaceHandoffs(of group: GroupID, at address: String) async throws {
     let relay = try relay(address)
     let control = try engine.controlZone(of: group)
-    let access = try #require(relay.directory.zones[control.tag])
-    _ = try await relay.open(access)
+    let access = try #require(relay.client.directory.zones[control.tag])
+    _ = try await relay.client.open(access)
     for _ in 0..<RelayLimits.maximumHandoffs {
       let epoch = try EpochKey.random(groupID: group.bytes, zoneID: control.id.bytes)
       let key = MailboxKey(id: epoch.id, root: try epoch.relayAccessRoot())
-      _ = try await relay.open(.handoff(of: access.mailbox, behind: key, mayCreate: true))
+      _ = try await relay.client.open(.handoff(of: access.mailbox, behind: key, mayCreate: true))
     }
   }
 
@@ -228,10 +228,10 @@ extension Node {
   ) async throws {
     let relay = try relay(address)
     let control = try engine.controlZone(of: group)
-    let access = try #require(relay.directory.zones[control.tag])
-    let opening = try await relay.open(access)
+    let access = try #require(relay.client.directory.zones[control.tag])
+    let opening = try await relay.client.open(access)
     var watch = HandoffWatch(log: opening.opened.head.generation, at: nowMilliseconds())
     _ = watch.charge(HandoffWatch.maximumRepeats - rest)
-    try watch.keep(of: access.mailbox, at: relay)
+    try relay.notes.keep(watch, of: access.mailbox)
   }
 }

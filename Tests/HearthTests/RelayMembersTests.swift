@@ -201,29 +201,30 @@ extension Node {
   ) async throws -> (relay: RelayTransport, access: MailboxAccess, opening: RelayOpening) {
     let relay = try relay(address)
     let control = try engine.controlZone(of: group)
-    let access = try #require(relay.directory.zones[control.tag])
-    return (relay, access, try await relay.open(access))
+    let access = try #require(relay.client.directory.zones[control.tag])
+    return (relay, access, try await relay.client.open(access))
   }
 
   /// The mailboxes of a group, that of its control zone first.
   private func accesses(of group: GroupID, at relay: RelayTransport) throws -> [MailboxAccess] {
     let control = try engine.controlZone(of: group)
     return ([control] + engine.zones.filter { $0.group == group && $0.kind == .data })
-      .compactMap { relay.directory.zones[$0.tag] }
+      .compactMap { relay.client.directory.zones[$0.tag] }
   }
 
   fileprivate func ownKey(of group: GroupID, at address: String) async throws -> [UInt8] {
     let (relay, _, opening) = try await control(of: group, at: address)
-    return try relay.pseudonym(of: engine.identity.publicKeys.sign, relayID: opening.relayID)
+    return try relay.rosters.pseudonym(
+      of: engine.identity.publicKeys.sign, relayID: opening.relayID)
   }
 
   fileprivate func place(of group: GroupID, at address: String) throws -> UInt64 {
-    try relay(address).moves(of: group).current
+    try relay(address).notes.moves(of: group).current
   }
 
   fileprivate func seats(of group: GroupID, at address: String) async throws -> [RelaySeat] {
     let (relay, access, _) = try await control(of: group, at: address)
-    return try await relay.roster(of: access).seats
+    return try await relay.rosters.roster(of: access).seats
   }
 
   /// Strikes a key off at all mailboxes of a group.
@@ -236,7 +237,7 @@ extension Node {
   ) async throws {
     let relay = try relay(address)
     for access in try accesses(of: group, at: relay) {
-      try await relay.setRank(rank, of: key, in: access)
+      try await relay.rosters.setRank(rank, of: key, in: access)
     }
   }
 
@@ -246,7 +247,7 @@ extension Node {
   ) async throws {
     let relay = try relay(address)
     for access in try accesses(of: group, at: relay) {
-      #expect(try await relay.open(access.moved(number)).opened.rank == .manager)
+      #expect(try await relay.client.open(access.moved(number)).opened.rank == .manager)
     }
   }
 
@@ -255,7 +256,7 @@ extension Node {
     let relay = try relay(address)
     for access in try accesses(of: group, at: relay) {
       var count = 0
-      while try await relay.trySetting(
+      while try await relay.rosters.trySetting(
         .author, of: SigningKeyPair(seed: SecretKey.random()).publicKey.bytes, in: access)
       {
         count += 1
@@ -269,7 +270,7 @@ extension Node {
     let (relay, access, _) = try await control(of: group, at: address)
     let key = try #require(access.keys.first)
     let handoff = MailboxAccess.handoff(of: access.mailbox, behind: key, mayCreate: true)
-    _ = try await relay.open(handoff)
+    _ = try await relay.client.open(handoff)
     let foreign = MailboxKey(
       id: [UInt8](repeating: 7, count: 32),
       root: try .ofJoinRequests(
@@ -278,18 +279,18 @@ extension Node {
     var directory = RelayDirectory()
     directory.zones[control.tag] = MailboxAccess(
       mailbox: handoff.mailbox, keys: [foreign, key], mayCreate: false)
-    try await relay.view(directory).rotate(zoneTag: control.tag)
+    try await relay.view(directory).client.rotate(zoneTag: control.tag)
   }
 
   /// Whether the key before the present one opens the handoff behind it.
   fileprivate func opensHandoff(of group: GroupID, at address: String) async throws -> Bool {
     let relay = try relay(address)
     let control = try engine.controlZone(of: group)
-    let access = try #require(relay.directory.zones[control.tag])
+    let access = try #require(relay.client.directory.zones[control.tag])
     let key = try #require(access.keys.first)
     var handoff = MailboxAccess.handoff(of: access.mailbox, behind: key, mayCreate: false)
     handoff.parents = []
-    guard let opening = try? await relay.open(handoff) else { return false }
+    guard let opening = try? await relay.client.open(handoff) else { return false }
     if case .access = opening.key { return true }
     return false
   }
@@ -316,12 +317,12 @@ extension Node {
 
   fileprivate func knownList(of group: GroupID, at address: String) async throws -> Bytes16 {
     let (relay, access, opening) = try await control(of: group, at: address)
-    return relay.list(of: access.mailbox, opening)
+    return relay.rosters.digest(of: access.mailbox, opening)
   }
 
   fileprivate func listDigest(of group: GroupID, at address: String) async throws -> Bytes16 {
     let (relay, access, _) = try await control(of: group, at: address)
-    return try await relay.roster(of: access).digest
+    return try await relay.rosters.roster(of: access).digest
   }
 
   /// How many names of segments of a device nobody needs: those that are here, one far beyond its

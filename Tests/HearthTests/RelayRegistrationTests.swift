@@ -146,10 +146,10 @@ extension Node {
   fileprivate func spoilHandoff(of group: GroupID, at address: String) async throws {
     let relay = try relay(address)
     let control = try engine.controlZone(of: group)
-    let key = try #require(relay.directory.zones[control.tag]?.keys.first)
-    _ = try await relay.open(zoneTag: control.tag)
+    let key = try #require(relay.client.directory.zones[control.tag]?.keys.first)
+    _ = try await relay.client.open(zoneTag: control.tag)
     let handoff = MailboxAccess.handoff(of: control.tag, behind: key, mayCreate: true)
-    _ = try await relay.open(handoff)
+    _ = try await relay.client.open(handoff)
     let junk = MailboxKey(
       id: [UInt8](repeating: 7, count: 32),
       root: try .ofJoinRequests(
@@ -157,6 +157,6 @@ extension Node {
     var directory = RelayDirectory()
     directory.zones[control.tag] = MailboxAccess(
       mailbox: handoff.mailbox, keys: [junk, key], mayCreate: false)
-    try await relay.view(directory).rotate(zoneTag: control.tag)
+    try await relay.view(directory).client.rotate(zoneTag: control.tag)
   }
 }

@@ -12,7 +12,7 @@ import Testing
 extension Node {
   /// The mailboxes of zones that this node names to a relay.
   fileprivate func mailboxes(at place: String) throws -> Set<String> {
-    Set(try relay(place).directory.zones.keys.map(\.hex))
+    Set(try relay(place).client.directory.zones.keys.map(\.hex))
   }
 }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import HearthTransport
 
 /// A relay's log, and what a connection says of it.
-private final class SaidLine: RelayLine {
+private final class SaidLine: RelayClientConnection {
   let address: RelayAddress
   let generation = Identifier(high: 8, low: 8)
   var log: [RelayHeader] = []
@@ -21,7 +21,7 @@ private final class SaidLine: RelayLine {
   }
 
   func know(_ access: MailboxAccess, cursor: RelayCursor?) {}
-  func wish(for accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {}
+  func prefetch(_ accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {}
 
   func chain(_ mailbox: Identifier, _ count: Int) -> Bytes32 {
     log.prefix(count).reduce(RelayChain.start(mailbox: mailbox, generation: generation)) {
@@ -42,7 +42,7 @@ private final class SaidLine: RelayLine {
       opening.isNew = false
       return .opened(opening)
     case .news(let after, _, _):
-      if let told { return .told(told) }
+      if let told { return .announced(told) }
       return list(mailbox, after: after)
     case .list(let after, _): return list(mailbox, after: after)
     default: throw RelayFailure.refused
@@ -79,7 +79,7 @@ struct RelayNewsTests {
     var directory = RelayDirectory()
     directory.zones[zone] = MailboxAccess(mailbox: zone, keys: [], mayCreate: false)
     transport = RelayTransport(
-      link: line, memory: NoMemory(), directory: directory, digest: { _ in .zero })
+      over: line, memory: NoMemory(), directory: directory, digest: { _ in .zero })
   }
 
   private func header(_ position: UInt64) -> RelayHeader {

@@ -7,7 +7,7 @@ import Testing
 @testable import HearthTransport
 
 /// A relay that lets nobody but managers remove what others stored.
-private final class RefusingLine: RelayLine {
+private final class RefusingLine: RelayClientConnection {
   let address: RelayAddress
   var rank = RelayRank.author
   /// How many names each question asked to remove.
@@ -21,7 +21,7 @@ private final class RefusingLine: RelayLine {
   }
 
   func know(_ access: MailboxAccess, cursor: RelayCursor?) {}
-  func wish(for accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {}
+  func prefetch(_ accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {}
 
   func ask(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayOutcome {
     switch question {
@@ -62,7 +62,7 @@ struct RelayRemovalTests {
     var directory = RelayDirectory()
     directory.zones[zone] = MailboxAccess(mailbox: zone, keys: [], mayCreate: false)
     return RelayTransport(
-      link: line, memory: memory, directory: directory, digest: { _ in .zero })
+      over: line, memory: memory, directory: directory, digest: { _ in .zero })
   }
 
   private func names(_ range: Range<Int>) -> [SegmentName] {
@@ -93,11 +93,11 @@ struct RelayRemovalTests {
 
   @Test("So many are remembered, and of more those that were refused last")
   func bounds() async throws {
-    let most = RelayTransport.maximumRefusedRemovals
+    let most = RelayNotes.maximumRefusedRemovals
     try await transport().remove(names(0..<most))
-    #expect(try transport().refusedRemovals(in: zone).count == most)
+    #expect(try transport().notes.refusedRemovals(in: zone).count == most)
     try await transport().remove(names(most..<most + 1))
-    let known = try transport().refusedRemovals(in: zone)
+    let known = try transport().notes.refusedRemovals(in: zone)
     #expect(known.count == most && !known.contains(names(0..<1)[0].digest))
     line.batches = []
     try await transport().remove(names(1..<most + 1))

@@ -7,7 +7,7 @@ import Testing
 @testable import HearthTransport
 
 /// A relay that admits a device until it is told otherwise.
-private final class ClosingLine: RelayLine {
+private final class ClosingLine: RelayClientConnection {
   let address: RelayAddress
   var failure: RelayFailure?
 
@@ -17,7 +17,7 @@ private final class ClosingLine: RelayLine {
   }
 
   func know(_ access: MailboxAccess, cursor: RelayCursor?) {}
-  func wish(for accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {}
+  func prefetch(_ accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {}
 
   func ask(_ mailbox: Identifier, _ question: RelayQuestion) throws -> RelayOutcome {
     guard case .open = question, failure == nil else { throw failure ?? RelayFailure.refused }
@@ -125,7 +125,7 @@ struct RelayWordsTests {
     var directory = RelayDirectory()
     directory.zones[zone] = access
     let transport = RelayTransport(
-      link: line, memory: memory, directory: directory, digest: { _ in .zero })
+      over: line, memory: memory, directory: directory, digest: { _ in .zero })
     do {
       _ = try await transport.list(zoneTag: zone)
       return "admitted"

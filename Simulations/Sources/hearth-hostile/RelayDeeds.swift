@@ -30,10 +30,10 @@ private struct RelayWay {
       try RelayAddress(address),
       RelayLink.Owner(
         name: engine.device.hex, managerPair: { try identity.relayPair(relayID: $0) }))
-    relay = RelayTransport(link: link, memory: Forgetful(), digest: { segmentDigest($0) })
+    relay = RelayTransport(over: link, memory: Forgetful(), digest: { segmentDigest($0) })
     let mailboxes = RelayMailboxes(at: relay, with: OwnTurns(engine))
-    relay.directory.zones = try mailboxes.accesses(joining: group)
-    relay.directory.parents = try mailboxes.meetingPlaceParents()
+    relay.client.directory.zones = try mailboxes.accesses(joining: group)
+    relay.client.directory.parents = try mailboxes.meetingPlaceParents()
   }
 
   /// The household's zones, the members' first.
@@ -50,12 +50,12 @@ private struct RelayWay {
 
   /// The names of everything in a mailbox.
   func names(in access: MailboxAccess) async throws -> [[UInt8]] {
-    try await relay.open(access)
+    try await relay.client.open(access)
     var found: Set<[UInt8]> = []
     var after: UInt64 = 0
     while true {
       let question = RelayQuestion.list(after: after, limit: RelayLimits.maximumBatchItems)
-      let answer = try await relay.link.ask(access.mailbox, question)
+      let answer = try await relay.client.connection.ask(access.mailbox, question)
       guard case .reply(.listing(let page)) = answer else {
         throw HostileError("the relay answers something else than a listing")
       }
@@ -71,7 +71,7 @@ private struct RelayWay {
     let names = try await names(in: access)
     for start in stride(from: 0, to: names.count, by: RelayLimits.maximumBatchItems) {
       let some = Array(names[start..<min(names.count, start + RelayLimits.maximumBatchItems)])
-      _ = try await relay.link.ask(access.mailbox, .remove(some))
+      _ = try await relay.client.connection.ask(access.mailbox, .remove(some))
     }
     return names.count
   }
@@ -90,14 +90,14 @@ struct Seize: AsyncParsableCommand {
     var (emptied, seized) = (0, 0)
     var refusals: [String] = []
     for zone in way.zones {
-      guard var access = way.relay.directory.zones[zone.tag] else { continue }
+      guard var access = way.relay.client.directory.zones[zone.tag] else { continue }
       // Whoever may make a mailbox tries to open one that is there as its manager.
       access.mayCreate = true
       do {
         emptied += try await way.empty(access)
         access.keys.insert(try way.foreignKey(), at: 0)
-        way.relay.directory.zones[zone.tag] = access
-        try await way.relay.rotate(zoneTag: zone.tag)
+        way.relay.client.directory.zones[zone.tag] = access
+        try await way.relay.client.rotate(zoneTag: zone.tag)
         seized += 1
       } catch {
         refusals.append("\(zone.kind): \(error)")
@@ -121,10 +121,10 @@ struct Evict: AsyncParsableCommand {
   func run() async throws {
     let way = try RelayWay(options, relay)
     let control = try way.home.engine.controlZone(of: way.group)
-    guard let access = way.relay.directory.zones[control.tag] else {
+    guard let access = way.relay.client.directory.zones[control.tag] else {
       throw HostileError("the household has no mailbox")
     }
-    try await way.relay.open(access)
+    try await way.relay.client.open(access)
     let keys = empty ? access.keys : try (0..<handoffs).map { _ in try way.foreignKey() }
     var (done, removed) = (0, 0)
     var refusal: String?
@@ -134,7 +134,7 @@ struct Evict: AsyncParsableCommand {
         if empty {
           removed += try await way.empty(handoff)
         } else {
-          try await way.relay.open(handoff)
+          try await way.relay.client.open(handoff)
         }
         done += 1
       } catch {

@@ -174,7 +174,7 @@ struct FollowedCatalogues: NodeWork {
       return CatalogueSource(
         catalogue: address.catalogue,
         place: .relay(
-          RelayCatalogue(reading: address.catalogue, over: WaitingLine(link, replicas))))
+          RelayCatalogue(reading: address.catalogue, over: WaitingConnection(link, replicas))))
     }
     return CatalogueSource(catalogue: address.catalogue, place: .folder(folder ?? ""))
   }

@@ -260,7 +260,7 @@ struct Publisher: NodeWork {
         name: "publisher \(device.hex)", credential: credential,
         managerPair: { _ in publisher.signingPair }))
     let remote = RelayCatalogue(
-      publishing: catalogue, by: publisher, over: WaitingLine(link, replicas))
+      publishing: catalogue, by: publisher, over: WaitingConnection(link, replicas))
     _ = try await remote.open()
     try await send(next, to: remote, &result)
   }

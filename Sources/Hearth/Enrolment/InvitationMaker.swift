@@ -128,9 +128,9 @@ struct InvitationMaker: NodeWork {
       do {
         try await transport.publish(made.capsuleName, made.capsule)
         if terms.needsApproval, let relay = transport as? RelayTransport {
-          try await relay.open(connections.requestAccess(of: made.secret))
+          try await relay.client.open(connections.requestAccess(of: made.secret))
           if terms.isToOneself {
-            try await relay.open(connections.requestAccess(of: made.secret.companion()))
+            try await relay.client.open(connections.requestAccess(of: made.secret.companion()))
           }
         }
       } catch let error as TransportError where TransportAddress.isRelay(setting.path) {

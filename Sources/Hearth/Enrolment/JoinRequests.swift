@@ -215,7 +215,7 @@ struct JoinRequests: NodeWork {
     guard join.isPrivate == true else { return true }
     if let relay = transport as? RelayTransport {
       // The answer brought the keys of the records' mailbox.
-      relay.directory.zones = try RelayMailboxes(at: relay, with: replicas)
+      relay.client.directory.zones = try RelayMailboxes(at: relay, with: replicas)
         .accesses(joining: group)
     }
     _ = try await replicas.pull(zones(of: group), from: transport, named: join.folder)

@@ -27,7 +27,7 @@ struct GroupRecovery: NodeWork {
   private func listByWords(_ root: RecoveryRoot, at places: [String]) async throws {
     for place in places where TransportAddress.isRelay(place) {
       let relay = RelayTransport(
-        link: RecoverySource(root: root).link(to: try RelayAddress(place)),
+        over: RecoverySource(root: root).link(to: try RelayAddress(place)),
         memory: ReplicaMemory(replicas: replicas),
         digest: { segmentDigest($0) })
       do {

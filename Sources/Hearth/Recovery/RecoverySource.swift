@@ -54,7 +54,7 @@ struct RecoverySource {
     var directory = RelayDirectory()
     directory.capsules[name.scope] = try .recovery(root.capsuleAccess, mayCreate: false)
     return RelayTransport(
-      link: link(to: address), memory: NoMemory(), directory: directory,
+      over: link(to: address), memory: NoMemory(), directory: directory,
       digest: { segmentDigest($0) })
   }
 

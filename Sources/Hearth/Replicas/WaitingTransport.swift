@@ -64,7 +64,7 @@ struct WaitingTransport: Transport {
 ///
 /// The transport over it keeps what it knows of the relay in the replicas, and so has to be at work
 /// itself while it does not wait.
-final class WaitingLine: RelayLine {
+final class WaitingConnection: RelayClientConnection {
   private let base: RelayLink
   private let replicas: NodeReplicas
 
@@ -77,8 +77,8 @@ final class WaitingLine: RelayLine {
 
   func know(_ access: MailboxAccess, cursor: RelayCursor?) { base.know(access, cursor: cursor) }
 
-  func wish(for accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {
-    base.wish(for: accesses)
+  func prefetch(_ accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {
+    base.prefetch(accesses)
   }
 
   func ask(_ mailbox: Identifier, _ question: RelayQuestion) async throws -> RelayOutcome {
@@ -86,9 +86,9 @@ final class WaitingLine: RelayLine {
   }
 
   func ask(
-    _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)?
+    _ mailbox: Identifier, _ question: RelayQuestion, reporting: (@Sendable (Int) -> Void)?
   ) async throws -> RelayOutcome {
-    try await replicas.whileWaiting { try await base.ask(mailbox, question, telling: telling) }
+    try await replicas.whileWaiting { try await base.ask(mailbox, question, reporting: reporting) }
   }
 }
 

@@ -25,8 +25,8 @@ struct NewsSources: NodeWork {
   /// The zones' mailboxes, and those in which requests to join and answers lie.
   private func newsSource(of setting: TransportSetting) throws -> RelayNewsSource {
     let relay = try connections.relay(setting.path)
-    var accesses = relay.directory.zones.keys.sorted().compactMap { tag in
-      relay.directory.zones[tag]
+    var accesses = relay.client.directory.zones.keys.sorted().compactMap { tag in
+      relay.client.directory.zones[tag]
     }.filter(\.mayCreate)
     for join in try pending.joins() where join.folder == setting.path {
       accesses.append(try connections.requestAccess(of: try InviteSecret(text: join.secret)))
@@ -43,7 +43,7 @@ struct NewsSources: NodeWork {
     let link = try Connections.link(
       setting.path, token: setting.token, device: device.hex, identity: engine.identity)
     return RelayNewsSource(
-      place: setting.path, accesses: accesses.map { relay.belonging($0) }, link: link)
+      place: setting.path, accesses: accesses.map { relay.client.directory.completing($0) }, link: link)
   }
 }
 

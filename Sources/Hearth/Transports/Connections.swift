@@ -48,15 +48,15 @@ struct Connections: NodeWork {
       let link = try Connections.link(
         text, token: token, device: device.hex, identity: engine.identity)
       relay = RelayTransport(
-        link: WaitingLine(link, replicas), memory: ReplicaMemory(replicas: replicas),
+        over: WaitingConnection(link, replicas), memory: ReplicaMemory(replicas: replicas),
         digest: { segmentDigest($0) })
       core.relays[text] = relay
     }
     relay.carried = try transports.groups(over: text)
     let mailboxes = RelayMailboxes(at: relay, with: replicas)
-    relay.directory.zones = try mailboxes.accesses(joining: core.joiningGroup)
-    relay.directory.parents = try mailboxes.meetingPlaceParents()
-      .map { relay.directory.zones[$0]?.mailbox ?? $0 }
+    relay.client.directory.zones = try mailboxes.accesses(joining: core.joiningGroup)
+    relay.client.directory.parents = try mailboxes.meetingPlaceParents()
+      .map { relay.client.directory.zones[$0]?.mailbox ?? $0 }
     return relay
   }
 
@@ -90,7 +90,8 @@ struct Connections: NodeWork {
   func greet(_ transport: RelayTransport) async throws {
     let nobody = try Engine<ReplicaStore>.randomIdentifier()
     do {
-      _ = try await transport.open(MailboxAccess(mailbox: nobody, keys: [], mayCreate: false))
+      _ = try await transport.client.open(
+        MailboxAccess(mailbox: nobody, keys: [], mayCreate: false))
     } catch let error as TransportError where error.code == .relayRefused {
       return
     }
@@ -102,7 +103,7 @@ struct Connections: NodeWork {
   func setMailbox(
     of scope: Identifier, to access: MailboxAccess, on transport: any Transport
   ) {
-    (transport as? RelayTransport)?.directory.capsules[scope] = access
+    (transport as? RelayTransport)?.client.directory.capsules[scope] = access
   }
 
   /// Returns the mailbox for requests by an invitation in the log, and for their answers.

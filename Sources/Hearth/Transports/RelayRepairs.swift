@@ -61,7 +61,7 @@ struct RelayRepairs: NodeWork {
     }
     let isDone = repairs.contains { if case .failed = $0.repair { false } else { true } }
     if let fault, !isDone { throw HearthError(.offline, "\(fault)", cause: fault) }
-    try relay.keep()
+    try relay.client.keep()
     return (repairs, try await node.sync())
   }
 }

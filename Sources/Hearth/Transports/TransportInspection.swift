@@ -51,11 +51,14 @@ struct TransportInspection: NodeWork {
             by: engine.device
           ).count
       }
-      let relay = transport as? RelayTransport
+      var oldKeys: TransportProblem?
+      if let relay = transport as? RelayTransport, try relay.notes.keepsOldKeys() {
+        oldKeys = RelayWords(place: relay.place).oldKeysProblem
+      }
       return TransportStatus(
         setting: setting, unpublished: missing, failure: nil,
         fault: TransportFailures.folderFault(of: setting), lastFailure: last,
-        oldKeys: try relay?.keepsOldKeys() == true ? relay?.oldKeysProblem : nil,
+        oldKeys: oldKeys,
         rollbackMilliseconds: rollback)
     } catch let error as TransportError {
       return TransportStatus(

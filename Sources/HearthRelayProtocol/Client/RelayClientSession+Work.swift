@@ -5,7 +5,7 @@ import HearthCrypto
 extension RelayClientSession {
   /// Opens the mailboxes in demand and sends all requests that can be sent.
   mutating func work(now: UInt64) {
-    openWished(now: now)
+    openPrefetched(now: now)
     for ticket in tasks.keys.sorted() {
       guard let task = tasks[ticket], !task.isSent, task.notBefore <= now else { continue }
       guard let box = boxes[task.mailbox] else {
@@ -37,14 +37,14 @@ extension RelayClientSession {
   }
 
   /// Opens the mailboxes with pending questions and the prefetched ones.
-  mutating func openWished(now: UInt64) {
+  mutating func openPrefetched(now: UInt64) {
     let asked = Set(tasks.values.filter { !$0.isSent && $0.notBefore <= now }.map(\.mailbox))
     for mailbox in boxes.keys.sorted()
     where boxes[mailbox]?.stage == .closed
-      && (boxes[mailbox]?.isWished == true || asked.contains(mailbox))
+      && (boxes[mailbox]?.isPrefetched == true || asked.contains(mailbox))
     {
       guard self.asked.count < RelayClientSession.maximumUnanswered else { return }
-      boxes[mailbox]?.isWished = false
+      boxes[mailbox]?.isPrefetched = false
       open(mailbox, now: now)
     }
   }
@@ -97,7 +97,7 @@ extension RelayClientSession {
         after: after, chain: chain, now: now, within: timing.confirmedMilliseconds)
       {
         Probe.pushSparedListing.hit()
-        finish(ticket, .success(.told(entries)))
+        finish(ticket, .success(.announced(entries)))
         return
       }
       request = .list(channel: channel, after: after, limit: limit, isLiveOnly: false)

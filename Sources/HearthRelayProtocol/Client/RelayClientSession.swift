@@ -56,7 +56,7 @@ package struct RelayClientSession: Sendable {
     var opening: RelayOpening?
     var openedAt: UInt64 = 0
     /// Whether to prefetch the mailbox: open it together with the others.
-    var isWished = false
+    var isPrefetched = false
     /// Whether pushes are wanted, and whether this session has requested them.
     var wantsNews = false
     var isSubscribed = false
@@ -194,9 +194,9 @@ package struct RelayClientSession: Sendable {
   }
 
   /// Prefetches known mailboxes: opens all of them at the same time.
-  package mutating func wish(for mailboxes: [Identifier], now: UInt64) {
+  package mutating func prefetch(_ mailboxes: [Identifier], now: UInt64) {
     for mailbox in mailboxes where boxes[mailbox]?.stage == .closed {
-      boxes[mailbox]?.isWished = true
+      boxes[mailbox]?.isPrefetched = true
     }
     pump(now: now)
   }
@@ -251,7 +251,7 @@ package struct RelayClientSession: Sendable {
       .hello(minimumVersion: RelayLimits.version, maximumVersion: RelayLimits.version), .hello,
       now: now)
     // Prefetched mailboxes need not wait for the welcome.
-    openWished(now: now)
+    openPrefetched(now: now)
   }
 
   /// Processes bytes that were read.

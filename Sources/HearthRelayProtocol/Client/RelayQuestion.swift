@@ -103,7 +103,7 @@ package enum RelayOutcome: Sendable {
   /// The mailbox is open.
   case opened(RelayOpening)
   /// The entries up to the last one that the relay reported; no question was sent.
-  case told([RelayHeader])
+  case announced([RelayHeader])
   /// The relay's answer, which fits the question.
   case reply(RelayReply)
 }

@@ -22,6 +22,9 @@ package struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
   /// The digest of the relay's certificate; ``byAuthority`` if none is pinned.
   package let pin: Bytes32
 
+  /// Host and port, for people.
+  package var place: String { "\(host):\(port)" }
+
   /// The pin of an address that pins nothing: 32 zeros, which are the digest of no certificate.
   ///
   /// A program that knows only pins treats it as a pin that no relay matches.

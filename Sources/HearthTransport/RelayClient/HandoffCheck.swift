@@ -30,8 +30,8 @@ struct HandoffCheck<Turns: ReplicaTurns> {
       try mailboxes.knowsNewest(of: control, opening, access.keys)
     else { return .done }
     let log = opening.opened.head.generation
-    guard var watch = try HandoffWatch(of: access.mailbox, at: relay), watch.log == log else {
-      try HandoffWatch(log: log, at: now).keep(of: access.mailbox, at: relay)
+    guard var watch = try relay.notes.handoffWatch(of: access.mailbox), watch.log == log else {
+      try relay.notes.keep(HandoffWatch(log: log, at: now), of: access.mailbox)
       return .done
     }
     guard watch.isDue(at: now) else { return watch.isGivenUp ? .handoffsLost : .done }
@@ -39,7 +39,7 @@ struct HandoffCheck<Turns: ReplicaTurns> {
     do {
       let missing = try await missing()
       let due = missing.prefix(watch.charge(missing.count))
-      if !due.isEmpty { try watch.keep(of: access.mailbox, at: relay) }
+      if !due.isEmpty { try relay.notes.keep(watch, of: access.mailbox) }
       // The oldest first, as they are the first to make room for others.
       for key in due.reversed() {
         Probe.handoffRefilled.hit()
@@ -52,7 +52,7 @@ struct HandoffCheck<Turns: ReplicaTurns> {
       return watch.isGivenUp ? .handoffsLost : .done
     }
     watch.complete(at: now)
-    try watch.keep(of: access.mailbox, at: relay)
+    try relay.notes.keep(watch, of: access.mailbox)
     return watch.isGivenUp ? .handoffsLost : areFilled ? .done : .handoffShut
   }
 
@@ -71,9 +71,9 @@ struct HandoffCheck<Turns: ReplicaTurns> {
     let handoffs = keys.map {
       MailboxAccess.handoff(of: access.mailbox, behind: $0, mayCreate: false)
     }
-    let view = relay.view(RelayDirectory())
+    let view = relay.view(RelayDirectory()).client
     // All are opened at the same time.
-    view.link.wish(for: handoffs.map { ($0, nil) })
+    view.connection.prefetch(handoffs.map { ($0, nil) })
     var missing: [MailboxKey] = []
     for (key, handoff) in zip(keys, handoffs) {
       let grants = Set(recipients.map { RelayName.grant(to: $0, behind: key).bytes })
@@ -93,7 +93,7 @@ struct HandoffCheck<Turns: ReplicaTurns> {
   /// A newcomer has none in older handoffs, and only its recipient can open one, so more cannot be
   /// asked for. The listing names no recipient, so the relay does not learn who is still one.
   private func holds(
-    oneOf grants: Set<[UInt8]>, _ handoff: MailboxAccess, over view: RelayTransport
+    oneOf grants: Set<[UInt8]>, _ handoff: MailboxAccess, over view: RelayMailboxClient
   ) async throws -> Bool {
     do {
       try await view.open(handoff)
@@ -102,7 +102,7 @@ struct HandoffCheck<Turns: ReplicaTurns> {
       for _ in 0..<HandoffCheck.maximumPages {
         let question = RelayQuestion.list(after: after, limit: RelayLimits.maximumListItems)
         guard case .listing(let page) = try await view.reply(handoff.mailbox, question) else {
-          throw view.inconsistent("its answer does not match the request")
+          throw view.wrongAnswer()
         }
         isFilled = page.headers.contains { $0.isLive && grants.contains($0.name) }
         guard !isFilled, page.through < page.head else { break }

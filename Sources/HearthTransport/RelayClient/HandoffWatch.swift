@@ -75,19 +75,3 @@ package struct HandoffWatch: Hashable, Sendable {
       hidesData: false)
   }
 }
-
-extension HandoffWatch {
-  /// Loads what is remembered of a mailbox at a relay; nil if there is nothing, or nothing that
-  /// this program can read.
-  init?(of mailbox: Identifier, at relay: RelayTransport) throws {
-    guard let bytes = try relay.memory.load(relay.memoryName(mailbox, "handoffs")),
-      let watch = try? HandoffWatch(decoding: bytes)
-    else { return nil }
-    self = watch
-  }
-
-  /// Stores what to remember of a mailbox at a relay.
-  func keep(of mailbox: Identifier, at relay: RelayTransport) throws {
-    try relay.memory.save(relay.memoryName(mailbox, "handoffs"), encoded)
-  }
-}

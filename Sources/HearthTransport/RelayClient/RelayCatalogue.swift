@@ -12,11 +12,11 @@ package final class RelayCatalogue {
   ///
   /// Readers and publishers have a connection of their own, which reveals nothing else about the
   /// node.
-  package let link: any RelayLine
+  package let link: any RelayClientConnection
   private let access: MailboxAccess
 
   /// Prepares a catalogue for reading by anybody.
-  package init(reading catalogue: CatalogueReference, over link: any RelayLine) {
+  package init(reading catalogue: CatalogueReference, over link: any RelayClientConnection) {
     self.link = link
     access = .reading(catalogue)
   }
@@ -24,7 +24,7 @@ package final class RelayCatalogue {
   /// Prepares a catalogue for writing by its publisher.
   package init(
     publishing catalogue: CatalogueReference, by publisher: PublisherIdentity,
-    over link: any RelayLine
+    over link: any RelayClientConnection
   ) {
     self.link = link
     access = .publishing(catalogue, by: publisher)

@@ -14,7 +14,7 @@ import Synchronization
 /// One connection carries all mailboxes. The link connects when there is something to ask or to
 /// listen to, and reconnects after a loss. A call suspends until there is an answer, for a bounded
 /// time; a cancelled task ends it at once.
-package final class RelayLink: RelayLine, Sendable {
+package final class RelayLink: RelayClientConnection, Sendable {
   /// The relay's address.
   package let address: RelayAddress
   private let loop: any EventLoop
@@ -93,16 +93,16 @@ package final class RelayLink: RelayLine, Sendable {
   }
 
   /// Prefetches mailboxes: opens all of them at the same time, without waiting.
-  package func wish(for accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {
+  package func prefetch(_ accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {
     let state = state
-    loop.execute { state.value?.wish(for: accesses) }
+    loop.execute { state.value?.prefetch(accesses) }
   }
 
   /// Asks about a known mailbox and waits for the answer.
   ///
   /// - Throws: `RelayFailure`.
   package func ask(_ mailbox: Identifier, _ question: RelayQuestion) async throws -> RelayOutcome {
-    try await ask(mailbox, question, telling: nil)
+    try await ask(mailbox, question, reporting: nil)
   }
 
   /// Asks about a known mailbox, waits for the answer and reports progress.
@@ -112,7 +112,7 @@ package final class RelayLink: RelayLine, Sendable {
   ///
   /// - Throws: `RelayFailure`; `CancellationError` if the task is cancelled.
   package func ask(
-    _ mailbox: Identifier, _ question: RelayQuestion, telling: (@Sendable (Int) -> Void)?
+    _ mailbox: Identifier, _ question: RelayQuestion, reporting: (@Sendable (Int) -> Void)?
   ) async throws -> RelayOutcome {
     let (state, loop) = (state, loop)
     let ticket = RelayLink.nextTicket.add(1, ordering: .relaxed).newValue
@@ -122,7 +122,7 @@ package final class RelayLink: RelayLine, Sendable {
         guard !isCancelled.withLock({ $0 }) else {
           return loop.makeFailedFuture(CancellationError())
         }
-        return state.value?.ask(ticket, mailbox, question, telling)
+        return state.value?.ask(ticket, mailbox, question, reporting)
           ?? loop.makeFailedFuture(RelayFailure.unreachable("the link was closed"))
       }.get()
     } onCancel: {
@@ -169,7 +169,7 @@ private final class LinkState {
   private var context: NIOSSLContext?
   private var sight: CertificateSight?
   /// The progress handler, the bytes so far and the bytes already reported.
-  private var telling: (handler: @Sendable (Int) -> Void, bytes: Int, told: Int)?
+  private var reporting: (handler: @Sendable (Int) -> Void, bytes: Int, reported: Int)?
 
   init(
     _ address: RelayAddress, loop: any EventLoop, session: RelayClientSession,
@@ -189,17 +189,17 @@ private final class LinkState {
     perform()
   }
 
-  func wish(for accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {
+  func prefetch(_ accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {
     for (access, cursor) in accesses { session.know(access, cursor: cursor, now: now) }
-    session.wish(for: accesses.map(\.access.mailbox), now: now)
+    session.prefetch(accesses.map(\.access.mailbox), now: now)
     perform()
   }
 
   func ask(
     _ ticket: UInt64, _ mailbox: Identifier, _ question: RelayQuestion,
-    _ telling: (@Sendable (Int) -> Void)?
+    _ reporting: (@Sendable (Int) -> Void)?
   ) -> EventLoopFuture<RelayOutcome> {
-    self.telling = telling.map { ($0, 0, 0) }
+    self.reporting = reporting.map { ($0, 0, 0) }
     let promise = loop.makePromise(of: RelayOutcome.self)
     waiting[ticket] = promise
     session.ask(ticket, mailbox, question, now: now)
@@ -256,7 +256,7 @@ private final class LinkState {
         waiting.removeValue(forKey: ticket)?.succeed(outcome)
       case .finish(let ticket, .failure(let failure)):
         waiting.removeValue(forKey: ticket)?.fail(failure)
-      case .news(let news): tell(news)
+      case .news(let news): notify(news)
       }
     }
     setAlarm()
@@ -290,19 +290,19 @@ private final class LinkState {
   }
 
   /// The number of bytes between two progress reports.
-  private static let toldBytes = 64 << 10
+  private static let reportStepBytes = 64 << 10
 
   private func moved(_ byteCount: Int) {
-    guard var telling else { return }
-    telling.bytes += byteCount
-    if telling.bytes - telling.told >= LinkState.toldBytes {
-      telling.told = telling.bytes
-      telling.handler(telling.bytes)
+    guard var reporting else { return }
+    reporting.bytes += byteCount
+    if reporting.bytes - reporting.reported >= LinkState.reportStepBytes {
+      reporting.reported = reporting.bytes
+      reporting.handler(reporting.bytes)
     }
-    self.telling = telling
+    self.reporting = reporting
   }
 
-  private func tell(_ news: RelayNews) {
+  private func notify(_ news: RelayNews) {
     for number in listeners.keys.sorted() {
       guard let listener = listeners[number] else { continue }
       switch news {

@@ -19,7 +19,7 @@ extension RelayMailboxes {
   /// - Returns: what keeps old keys at the relay though newer ones are here, in words.
   /// - Throws: a transport's error.
   package func renewAccess(nowMilliseconds: UInt64) async throws -> [TransportProblem] {
-    relay.directory.zones = try accesses()
+    relay.client.directory.zones = try accesses()
     var found: Set<Renewal> = []
     var problems = relay.notices
     relay.notices = []
@@ -31,9 +31,10 @@ extension RelayMailboxes {
         found.insert(try await renewAccess(of: zone, under: control, nowMilliseconds, &problems))
       }
     }
-    try relay.keep()
-    try relay.noteOldKeys(found.contains(.oldKeysStay))
-    return problems + (found.contains(.oldKeysStay) ? [relay.oldKeysProblem] : [])
+    try relay.client.keep()
+    try relay.notes.noteOldKeys(found.contains(.oldKeysStay))
+    let oldKeys = RelayWords(place: relay.place).oldKeysProblem
+    return problems + (found.contains(.oldKeysStay) ? [oldKeys] : [])
       + (found.contains(.handoffShut) ? [RelayMailboxes.handoffProblem(at: relay.place)] : [])
       + (found.contains(.handoffsLost) ? [HandoffWatch.problem(at: relay.place)] : [])
   }
@@ -66,10 +67,10 @@ extension RelayMailboxes {
     of zone: ZoneState, under control: ZoneState, _ nowMilliseconds: UInt64,
     _ problems: inout [TransportProblem]
   ) async throws -> Renewal {
-    guard let access = relay.directory.zones[zone.tag] else { return .done }
+    guard let access = relay.client.directory.zones[zone.tag] else { return .done }
     let opening: RelayOpening
     do {
-      opening = try await relay.open(access)
+      opening = try await relay.client.open(access)
     } catch let error as TransportError where error.code == .relayRefused {
       return .done
     }
@@ -87,7 +88,7 @@ extension RelayMailboxes {
     }
     // Whoever made the mailbox and is no admin hands it over when all is laid.
     if let step = look.ownStep {
-      _ = try await relay.trySetting(step.rank, of: step.key, in: access)
+      _ = try await relay.rosters.trySetting(step.rank, of: step.key, in: access)
     }
     return renewal
   }
@@ -113,7 +114,7 @@ extension RelayMailboxes {
           Probe.handoffRefilled.hit()
           areFilled = try await fill(behind: old, newest, control) && areFilled
         }
-        try relay.attend(access.mailbox, log: opening.opened.head.generation)
+        try relay.notes.attend(access.mailbox, log: opening.opened.head.generation)
         isRenewed = true
       }
       if !replaced.isEmpty, !Mutant.neverTurnsKeys.isActive {
@@ -125,7 +126,7 @@ extension RelayMailboxes {
           }
         }
         Probe.accessRenewed.hit()
-        try await relay.rotate(zoneTag: zone.tag)
+        try await relay.client.rotate(zoneTag: zone.tag)
         isRenewed = true
       }
       if zone.kind == .control {
@@ -174,7 +175,7 @@ extension RelayMailboxes {
   ) throws -> Bool {
     if Mutant.fillsHandoffsAtOnceOrNever.isActive { return opening.isCreated }
     if opening.key == .own, !opening.wantsNewest { return true }
-    let attended = try relay.attendedLog(of: access.mailbox)
+    let attended = try relay.notes.attendedLog(of: access.mailbox)
     return attended != opening.opened.head.generation
   }
 
@@ -211,8 +212,8 @@ extension RelayMailboxes {
     }
     .map { (handoff: $0.behind, mark: segmentDigest($0.bytes)) }
     guard !found.isEmpty else { return true }
-    let mailbox = relay.directory.zones[control.tag]?.mailbox ?? control.tag
-    let known = isRenewed ? [] : try relay.marks(of: mailbox)
+    let mailbox = relay.client.directory.zones[control.tag]?.mailbox ?? control.tag
+    let known = isRenewed ? [] : try relay.notes.marks(of: mailbox)
     let owed = Set(found.filter { !known.contains($0.mark) }.map(\.handoff))
     let handoffs = keys.filter { owed.contains($0.id) }.prefix(RelayMailboxes.maximumHandoffs)
     guard !handoffs.isEmpty else { return true }
@@ -222,7 +223,7 @@ extension RelayMailboxes {
       areFilled = try await fill(behind: old, newest, control) && areFilled
     }
     let filled = Set(handoffs.map(\.id))
-    try relay.mark(
+    try relay.notes.mark(
       mailbox,
       with: found.filter { known.contains($0.mark) || filled.contains($0.handoff) }.map(\.mark))
     return areFilled
@@ -236,7 +237,7 @@ extension RelayMailboxes {
     behind old: MailboxKey, _ newest: MailboxKey, _ control: ZoneState
   ) async throws -> Bool {
     if Mutant.leavesHandoffsEmpty.isActive { return true }
-    let mailbox = relay.directory.zones[control.tag]?.mailbox ?? control.tag
+    let mailbox = relay.client.directory.zones[control.tag]?.mailbox ?? control.tag
     let handoff = MailboxAccess.handoff(of: mailbox, behind: old, mayCreate: true)
     var directory = RelayDirectory()
     directory.zones[control.tag] = handoff
@@ -257,7 +258,7 @@ extension RelayMailboxes {
         try await view.give(grants, in: handoff)
       } catch let error as TransportError where error.code == .relayMailboxFull {
         // Somebody who managed it has filled it: it begins anew, as its manager may let it.
-        try await view.reset(handoff)
+        try await view.client.reset(handoff)
         try await view.publish(told)
         try await view.give(grants, in: handoff)
       }
@@ -273,9 +274,9 @@ extension RelayMailboxes {
   /// Sets the key for which a handoff is made where somebody who managed the mailbox has set
   /// another, by which nobody finds the way; what lies there is of no use then.
   private func putRight(_ handoff: MailboxAccess, over view: RelayTransport) async throws {
-    let opening = try await view.open(handoff)
+    let opening = try await view.client.open(handoff)
     guard opening.key == .own, !opening.wantsNewest else { return }
-    _ = try await view.ask(handoff.mailbox, .rotate)
-    try await view.reset(handoff)
+    _ = try await view.client.ask(handoff.mailbox, .rotate)
+    try await view.client.reset(handoff)
   }
 }

@@ -38,7 +38,7 @@ extension RelayMailboxes {
     var list = RelayList()
     var devices: [(role: Role, id: DeviceID, key: [UInt8])] = []
     for device in membership.allDevices {
-      guard let key = try? relay.pseudonym(of: device.card.signKey, relayID: relayID) else {
+      guard let key = try? relay.rosters.pseudonym(of: device.card.signKey, relayID: relayID) else {
         continue
       }
       let person = membership.person(device.person)?.name ?? "a former member"
@@ -49,7 +49,7 @@ extension RelayMailboxes {
     var words: [[UInt8]] = []
     for (person, keys) in membership.recoveryKeys() {
       guard let role = membership.person(person)?.role, role.rawValue >= Role.admin.rawValue,
-        let key = try? relay.pseudonym(of: keys.sign, relayID: relayID)
+        let key = try? relay.rosters.pseudonym(of: keys.sign, relayID: relayID)
       else { continue }
       list.holders[key] = "the recovery words of \(membership.person(person)?.name ?? "somebody")"
       words.append(key)
@@ -85,14 +85,14 @@ extension RelayMailboxes {
     let most = opening.opened.quotaBytes / RelayLimits.guestsShare / 10 * 9
     // Nobody holds too much where all hold less than that together.
     let isFull = isManager && opening.opened.usedBytes >= most
-    let known = relay.list(of: access.mailbox, opening)
+    let known = relay.rosters.digest(of: access.mailbox, opening)
     // What was said at the opening tells nothing of what other managers have done since.
-    let isLookedAt = relay.lists[access.mailbox]?.opening == opening.number
+    let isLookedAt = relay.rosters.isChecked(access.mailbox, opening)
     guard known != list.digest || isFull || isManager && isLookedAt else {
-      relay.lists[access.mailbox] = (opening.number, known)
+      relay.rosters.note(known, of: access.mailbox, opening)
       return look
     }
-    var report = try await relay.roster(of: access)
+    var report = try await relay.rosters.roster(of: access)
     if isFull { look.problems += overuse(in: report, opening, list) }
     guard isManager else {
       let managers = report.seats.filter { $0.rank == .manager }.map(\.key)
@@ -101,18 +101,19 @@ extension RelayMailboxes {
       }
       return look
     }
-    let own = try relay.pseudonym(of: engine.identity.publicKeys.sign, relayID: opening.relayID)
+    let own = try relay.rosters.pseudonym(
+      of: engine.identity.publicKeys.sign, relayID: opening.relayID)
     // Who still managed it may have listed others since: what is left to do is looked at anew.
     for _ in 0..<RelayMailboxes.maximumListLooks {
       let refused = try await takeSteps(from: report, to: list, sparing: own, in: access)
       guard let refused else { break }
-      report = try await relay.roster(of: access)
+      report = try await relay.rosters.roster(of: access)
       if !refused.isEmpty {
         look.problems.append(unlisted(refused, list))
         break
       }
     }
-    relay.lists[access.mailbox] = (opening.number, report.digest)
+    relay.rosters.note(report.digest, of: access.mailbox, opening)
     let rank = list.rank(of: own)
     if rank != .manager, report.seats.contains(where: { $0.key == own && $0.rank.isListed }) {
       look.ownStep = (own, rank)
@@ -137,7 +138,7 @@ extension RelayMailboxes {
     var isDone = true
     func step(_ rank: RelayRank, _ key: [UInt8]) async throws -> Bool {
       isDone = false
-      guard try await relay.trySetting(rank, of: key, in: access) else { return false }
+      guard try await relay.rosters.trySetting(rank, of: key, in: access) else { return false }
       ranks[key] = rank
       return true
     }

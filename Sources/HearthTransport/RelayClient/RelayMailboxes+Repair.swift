@@ -15,22 +15,24 @@ extension RelayMailboxes {
     _ group: GroupID, mayClear: Bool
   ) async throws -> RelayRepair {
     let zones = try mailboxZones(of: group)
-    relay.directory.zones = try accesses()
+    relay.client.directory.zones = try accesses()
     var managers: Set<String> = []
     for zone in zones {
-      guard let access = relay.directory.zones[zone.tag] else { continue }
+      guard let access = relay.client.directory.zones[zone.tag] else { continue }
       do {
-        let opening = try await relay.open(access)
+        let opening = try await relay.client.open(access)
         if opening.opened.rank == .manager {
           if zone.kind == .control {
             // The next sync lays again what is missing, however often that was done before.
-            try HandoffWatch(log: opening.opened.head.generation, at: 0).keep(
-              of: access.mailbox, at: relay)
+            let watch = HandoffWatch(log: opening.opened.head.generation, at: 0)
+            try relay.notes.keep(watch, of: access.mailbox)
           }
           continue
         }
         let list = try list(of: group, relayID: opening.relayID)
-        let present = try await relay.roster(of: access).seats.filter { $0.rank == .manager }
+        let present = try await relay.rosters.roster(of: access).seats.filter {
+          $0.rank == .manager
+        }
         let rightful = present.filter { list.managers.contains($0.key) }
         guard !rightful.isEmpty else { return try await move(group, zones) }
         managers.formUnion(rightful.map { list.holder(of: $0.key) })
@@ -65,28 +67,28 @@ extension RelayMailboxes {
   private func move(
     _ group: GroupID, _ zones: [ZoneState]
   ) async throws -> RelayRepair {
-    var moves = try relay.moves(of: group)
+    var moves = try relay.notes.moves(of: group)
     var noRight: TransportError?
     for number in moves.ahead {
-      relay.directory.zones = try accesses {
-        try $0 == group ? number : relay.moves(of: $0).current
+      relay.client.directory.zones = try accesses {
+        try $0 == group ? number : relay.notes.moves(of: $0).current
       }
       var areOwn = true
       for zone in zones.reversed() where areOwn {
-        guard let access = relay.directory.zones[zone.tag] else { continue }
+        guard let access = relay.client.directory.zones[zone.tag] else { continue }
         do {
-          areOwn = try await relay.open(access).opened.rank == .manager
+          areOwn = try await relay.client.open(access).opened.rank == .manager
         } catch let error as TransportError where error.code == .relayRefused {
-          if relay.lacksRight { noRight = error }
+          if relay.client.lacksRight { noRight = error }
           areOwn = false
         }
       }
       guard areOwn else { continue }
       moves.go(to: number)
-      try relay.keep(moves, of: group)
+      try relay.notes.keep(moves, of: group)
       return .moved
     }
-    relay.directory.zones = try accesses()
+    relay.client.directory.zones = try accesses()
     if let noRight { throw noRight }
     return .noPlace
   }
@@ -106,10 +108,10 @@ extension RelayMailboxes {
   ///
   /// - Returns: what was cleared of whom, in words.
   private func clear(_ zone: ZoneState) async throws -> [String] {
-    guard let access = relay.directory.zones[zone.tag] else { return [] }
-    let opening = try await relay.open(access)
+    guard let access = relay.client.directory.zones[zone.tag] else { return [] }
+    let opening = try await relay.client.open(access)
     let list = try list(of: zone.group, relayID: opening.relayID)
-    let report = try await relay.roster(of: access)
+    let report = try await relay.rosters.roster(of: access)
     var lines: [String] = []
     let nobody = [UInt8](repeating: 0, count: SigningPublicKey.count)
     let others = report.seats.filter { $0.rank != .manager } + [report.guests]
@@ -125,14 +127,14 @@ extension RelayMailboxes {
         "\(junk.names.count) files, \(junk.bytes >> 10) KiB, that \(list.holder(of: seat.key)) "
           + "stored in the mailbox of \(zone.name) and nobody can use")
     }
-    let after = try await relay.roster(of: access)
+    let after = try await relay.rosters.roster(of: access)
     let all = after.seats + [after.guests]
     let bytes = all.reduce(UInt64(0)) { $0 + $1.usedBytes }
     let entries = all.reduce(UInt64(0)) { $0 + $1.entries }
     if bytes > opening.opened.quotaBytes / 4 * 3 || entries > RelayMailboxes.maximumEntries {
       let missing = try missing(of: zone, in: access.mailbox)
       if missing == 0 {
-        try await relay.reset(access)
+        try await relay.client.reset(access)
         lines.append("the whole mailbox of \(zone.name), which starts again")
       } else {
         lines.append(
@@ -147,7 +149,9 @@ extension RelayMailboxes {
   private func missing(
     of zone: ZoneState, in mailbox: Identifier
   ) throws -> Int {
-    let names = relay.knownSegments(of: zone, in: mailbox)
+    let names = (relay.client.index(of: mailbox)?.sortedNames ?? []).compactMap {
+      if case .segment(let name)? = RelayName($0, zoneTag: zone.tag) { name } else { nil }
+    }
     let useless = try engine.useless(names, in: zone.id).union(relay.spoilt)
     let held = try engine.held(names, in: zone.id)
     return names.count { !held.contains($0) && !useless.contains($0) }
@@ -157,13 +161,13 @@ extension RelayMailboxes {
   private func junk(
     of author: [UInt8], in access: MailboxAccess, _ zone: ZoneState
   ) async throws -> (names: [[UInt8]], bytes: Int) {
-    let last = relay.lastPosition(in: access.mailbox)
+    let last = relay.client.index(of: access.mailbox)?.position ?? 0
     let hasAll = try !engine.beganFromSnapshot(zone.id)
     var segments: [SegmentName: RelayHeader] = [:]
     var junk: [RelayHeader] = []
     var after: UInt64 = 0
     while after < last {
-      let page = try await relay.names(
+      let page = try await relay.rosters.names(
         storedBy: author, in: access, after: after, limit: RelayLimits.maximumListItems)
       for header in page.headers where header.position <= last {
         switch RelayName(header.name, zoneTag: zone.tag) {
@@ -190,14 +194,14 @@ extension RelayMailboxes {
   /// Whoever comes back by words alone has no device left that could list the new one.
   /// - Throws: a transport's error.
   package func putListsRight() async throws {
-    relay.directory.zones = try accesses()
+    relay.client.directory.zones = try accesses()
     let engine = try engine
     for zone in engine.zones
     where engine.isExchanged(zone) && engine.membership(of: zone.group).isActive(engine.device) {
-      guard var access = relay.directory.zones[zone.tag] else { continue }
+      guard var access = relay.client.directory.zones[zone.tag] else { continue }
       access.onlyOpens = true
       do {
-        let opening = try await relay.open(access)
+        let opening = try await relay.client.open(access)
         let list = try list(of: zone.group, relayID: opening.relayID)
         _ = try await putListRight(of: access, opening, list)
       } catch let error as TransportError where error.code == .relayRefused {

@@ -29,7 +29,7 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
   ///
   /// - Parameter joining: a group that this device is about to join.
   package func accesses(joining: GroupID? = nil) throws -> [Identifier: MailboxAccess] {
-    try accesses(joining: joining) { try relay.moves(of: $0).current }
+    try accesses(joining: joining) { try relay.notes.moves(of: $0).current }
   }
 
   /// The same of mailboxes that may have been left for others.
@@ -126,8 +126,8 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
   package func admit(
     to groups: [GroupID], anchorFile: any AnchorFile, nowMilliseconds: UInt64
   ) async throws {
-    relay.directory.zones = try accesses()
-    try relay.prepare()
+    relay.client.directory.zones = try accesses()
+    try relay.client.prepare()
     let own = try engine.identity.boxPair
     let device = try engine.device
     for group in groups {
@@ -153,7 +153,7 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
         try await visit(handoff, group, recipients, anchorFile, nowMilliseconds)
       }
     }
-    var moves = try relay.moves(of: group)
+    var moves = try relay.notes.moves(of: group)
     let before = moves.current
     var found = try await firstOfUse(moves.lower, of: group)
     if found == nil {
@@ -169,7 +169,7 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
     }
     if let found {
       moves.go(to: found)
-      try relay.keep(moves, of: group)
+      try relay.notes.keep(moves, of: group)
       let engine = try engine
       // Who is only coming has no other place from which it could be led away.
       if engine.membership(of: group).isActive(engine.device) {
@@ -179,7 +179,7 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
             of: name ?? "a household", from: before, to: found, at: relay.place))
       }
     }
-    relay.directory.zones = try accesses(joining: group)
+    relay.client.directory.zones = try accesses(joining: group)
   }
 
   /// How a mailbox stands to this device.
@@ -200,11 +200,12 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
     of access: MailboxAccess, _ opening: RelayOpening, _ group: GroupID
   ) async throws -> Standing {
     let list = try list(of: group, relayID: opening.relayID)
-    if list.managers.isEmpty || relay.list(of: access.mailbox, opening) == list.digest {
+    if list.managers.isEmpty || relay.rosters.digest(of: access.mailbox, opening) == list.digest {
       return .right
     }
-    let managers = try await relay.roster(of: access).seats.filter { $0.rank == .manager }.map(
-      \.key)
+    let managers = try await relay.rosters.roster(of: access).seats.filter { $0.rank == .manager }
+      .map(
+        \.key)
     return list.managers.isDisjoint(with: managers) ? .taken : .managed
   }
 
@@ -224,7 +225,7 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
     var access = try mailboxAccess(of: control.id, granted: grantedKeys(of: group)).moved(number)
     access.onlyOpens = true
     do {
-      return try await standing(of: access, relay.open(access), group)
+      return try await standing(of: access, relay.client.open(access), group)
     } catch let error as TransportError where error.code == .relayRefused {
       return .shut
     }
@@ -241,15 +242,15 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
     let isComing = !engine.membership(of: group).isActive(engine.device)
     var visited: Set<[UInt8]> = []
     while true {
-      relay.directory.zones = try accesses(joining: group) {
-        try $0 == group ? number : relay.moves(of: $0).current
+      relay.client.directory.zones = try accesses(joining: group) {
+        try $0 == group ? number : relay.notes.moves(of: $0).current
       }
-      if !mayCreate { relay.directory.zones[control.tag]?.onlyOpens = true }
-      guard let access = relay.directory.zones[control.tag] else { return .shut }
+      if !mayCreate { relay.client.directory.zones[control.tag]?.onlyOpens = true }
+      guard let access = relay.client.directory.zones[control.tag] else { return .shut }
       do {
-        let opening = try await relay.open(zoneTag: control.tag)
+        let opening = try await relay.client.open(zoneTag: control.tag)
         // Who finds its way in for the first time owes nobody a handoff.
-        if isComing { try relay.attend(access.mailbox, log: opening.opened.head.generation) }
+        if isComing { try relay.notes.attend(access.mailbox, log: opening.opened.head.generation) }
         return try await standing(of: access, opening, group)
       } catch let error as TransportError where error.code == .relayRefused {
         let key = access.keys.first { !visited.contains($0.id) }

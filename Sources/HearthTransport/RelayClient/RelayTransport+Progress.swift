@@ -10,7 +10,7 @@ extension RelayTransport {
     meter = TransferMeter(place: place)
   }
 
-  func tell(_ progress: TransferProgress?) {
+  func report(_ progress: TransferProgress?) {
     if let progress { listener?(progress) }
   }
 
@@ -23,17 +23,18 @@ extension RelayTransport {
     atMost byteCount: Int
   ) async throws -> RelayReply {
     guard let listener, byteCount > TransferMeter.stepBytes else {
-      return try await reply(mailbox, question)
+      return try await client.reply(mailbox, question)
     }
     let before = direction == .receiving ? meter.received : meter.given
-    return try await reply(mailbox, question) { moved in
+    return try await client.reply(mailbox, question) { moved in
       listener(before.adding(bytes: min(moved, byteCount)))
     }
   }
 
   /// The size of a snapshot's first chunk, or the total size from a later chunk to the last.
   func byteCount(from name: BlobName) -> Int? {
-    guard let mailbox = directory.zones[name.scope]?.mailbox, let index = indices[mailbox]?.index
+    guard let mailbox = client.directory.zones[name.scope]?.mailbox,
+      let index = client.index(of: mailbox)
     else { return nil }
     if name.index == 0 { return index.byteCount(of: RelayName.chunk(name).bytes) }
     return index.sortedNames.reduce(0) { sum, bytes in
@@ -46,8 +47,8 @@ extension RelayTransport {
 
   /// The total size of some segments; nil if none of their mailboxes is known.
   func byteCount(of names: [SegmentName]) -> Int? {
-    guard let first = names.first, let mailbox = directory.zones[first.zoneTag]?.mailbox,
-      let index = indices[mailbox]?.index
+    guard let first = names.first, let mailbox = client.directory.zones[first.zoneTag]?.mailbox,
+      let index = client.index(of: mailbox)
     else { return nil }
     return names.reduce(0) { $0 + (index.byteCount(of: RelayName.segment($1).bytes) ?? 0) }
   }

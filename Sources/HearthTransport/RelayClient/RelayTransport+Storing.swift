@@ -7,7 +7,7 @@ import HearthSync
 extension RelayTransport {
   func store(_ puts: [RelayPut], in access: MailboxAccess) async throws {
     guard !puts.isEmpty else { return }
-    try await open(access)
+    try await client.open(access)
     let stored = try await put(puts, access.mailbox)
     note(puts, stored, access.mailbox)
     let taken = zip(puts, stored).filter { $1.outcome == .conflict }.map(\.0)
@@ -31,9 +31,9 @@ extension RelayTransport {
       let byteCount = puts.reduce(0) { $0 + $1.blob.count }
       let reply = try await reply(mailbox, moving: .put(puts), .giving, atMost: byteCount)
       guard case .stored(let stored) = reply else {
-        throw inconsistent("its answer does not match the request")
+        throw client.wrongAnswer()
       }
-      tell(meter.give(files: puts.count, bytes: byteCount))
+      report(meter.give(files: puts.count, bytes: byteCount))
       return stored
     } catch let error as TransportError where error.code == .tooLarge && puts.count > 1 {
       let half = puts.count / 2
@@ -46,8 +46,7 @@ extension RelayTransport {
   private func note(_ puts: [RelayPut], _ stored: [RelayStored], _ mailbox: Identifier) {
     for (put, stored) in zip(puts, stored) where stored.outcome == .stored {
       let header = RelayHeader(of: put, at: stored.position)
-      guard indices[mailbox]?.index.append(header) == true else { break }
-      indices[mailbox]?.isDirty = true
+      guard client.append(header, to: mailbox) else { break }
     }
   }
 
@@ -59,9 +58,9 @@ extension RelayTransport {
     for (zoneTag, group) in Dictionary(grouping: names, by: \.zoneTag).sorted(by: {
       $0.key < $1.key
     }) {
-      let access = try access(zoneTag)
-      let isManager = try await open(access).opened.rank == .manager
-      let refused = isManager ? [] : try refusedRemovals(in: access.mailbox)
+      let access = try client.access(zoneTag)
+      let isManager = try await client.open(access).opened.rank == .manager
+      let refused = isManager ? [] : Set(try notes.refusedRemovals(in: access.mailbox))
       let wanted = group.filter { !refused.contains($0.digest) }
       var news: [Identifier] = []
       for start in stride(from: 0, to: wanted.count, by: RelayLimits.maximumBatchItems) {
@@ -70,21 +69,21 @@ extension RelayTransport {
         news += zip(batch, positions).filter { $1 == 0 }.map(\.0.digest)
       }
       if !isManager, !news.isEmpty {
-        try note(refusedRemovals: news, in: access.mailbox)
+        try notes.note(refusedRemovals: news, in: access.mailbox)
       }
     }
   }
 
   @discardableResult
   func remove(_ names: [[UInt8]], in access: MailboxAccess) async throws -> [UInt64] {
-    try await open(access)
-    guard case .removed(let positions) = try await reply(access.mailbox, .remove(names)) else {
-      throw inconsistent("its answer does not match the request")
+    try await client.open(access)
+    guard case .removed(let positions) = try await client.reply(access.mailbox, .remove(names))
+    else {
+      throw client.wrongAnswer()
     }
     for (name, position) in zip(names, positions) where position > 0 {
       let header = RelayHeader(removing: name, at: position)
-      guard indices[access.mailbox]?.index.append(header) == true else { break }
-      indices[access.mailbox]?.isDirty = true
+      guard client.append(header, to: access.mailbox) else { break }
     }
     return positions
   }

@@ -378,7 +378,7 @@ struct ClientSessionTests {
       try ClientWorld.access([1], mailbox: Identifier(high: 3, low: $0))
     }
     for access in accesses { client.session.know(access, cursor: nil, now: world.now) }
-    client.session.wish(for: accesses.map(\.mailbox), now: world.now)
+    client.session.prefetch(accesses.map(\.mailbox), now: world.now)
     let ticket = world.begin(client, accesses[0].mailbox, .open)
     world.run(upTo: 100) { client.results[ticket] != nil }
     world.run(upTo: 1)

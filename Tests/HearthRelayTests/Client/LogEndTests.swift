@@ -202,7 +202,7 @@ struct LogEndTests {
   }
 
   private func names(_ result: Result<RelayOutcome, RelayFailure>) -> [String]? {
-    guard case .success(.told(let entries)) = result else { return nil }
+    guard case .success(.announced(let entries)) = result else { return nil }
     return entries.map { String(decoding: $0.name, as: UTF8.self) }
   }
 

@@ -222,7 +222,7 @@ extension SimDevice {
       let chunks = try engine.snapshot(of: home)
       for way in ways {
         if let relay = way.relay?.relay {
-          relay.directory.zones = try engine.mailboxes(at: relay)
+          relay.client.directory.zones = try engine.mailboxes(at: relay)
         }
         for (file, chunk) in zip(SnapshotPlan.names(of: chunks, zoneTag: zone.tag), chunks) {
           try runInline { try await way.transport.publish(file, chunk) }

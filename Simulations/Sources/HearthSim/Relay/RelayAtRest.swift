@@ -48,16 +48,16 @@ struct RelayAtRest {
     let host = try host(members)
     if host != nil { outsider.hangUp(tellsRelay: true) }
     let way = try outsider.relayWay()
-    way.relay.directory.zones = try outsider.engine().mailboxes(at: way.relay)
-    for tag in way.relay.directory.zones.keys.sorted() {
+    way.relay.client.directory.zones = try outsider.engine().mailboxes(at: way.relay)
+    for tag in way.relay.client.directory.zones.keys.sorted() {
       guard try member.engine().zones.contains(where: { $0.tag == tag }),
-        var access = way.relay.directory.zones[tag]
+        var access = way.relay.client.directory.zones[tag]
       else { continue }
       access.mayCreate = false
       do {
         // A connection that stands may have opened it by its own key, as somebody who was listed;
         // a new one may not where somebody is there who keeps the list.
-        let opening = try runInline { try await way.relay.open(access) }
+        let opening = try runInline { try await way.relay.client.open(access) }
         // Where nobody who is there manages it, a person has to make it anew.
         let isKept = try admins(members).contains { try manages($0, tag) }
         if !isKept || opening.key == .own && !opening.opened.rank.isListed { continue }
@@ -72,8 +72,8 @@ struct RelayAtRest {
   /// Whether a device manages a mailbox.
   private func manages(_ device: SimDevice, _ tag: Identifier) throws -> Bool {
     let relay = try device.relayWay().relay
-    relay.directory.zones = try device.engine().mailboxes(at: relay)
-    return try runInline { try await relay.open(zoneTag: tag) }.opened.rank == .manager
+    relay.client.directory.zones = try device.engine().mailboxes(at: relay)
+    return try runInline { try await relay.client.open(zoneTag: tag) }.opened.rank == .manager
   }
 
   /// No title stands in any file of the relay's disk (O10).

@@ -36,7 +36,7 @@ struct Way {
 
   /// Says in which mailbox of a relay a capsule lies; nothing for a folder.
   func lay(_ scope: Identifier, in access: MailboxAccess) {
-    relay?.relay.directory.capsules[scope] = access
+    relay?.relay.client.directory.capsules[scope] = access
   }
 
   func fetch(_ name: BlobName, in access: MailboxAccess) throws -> [UInt8]? {
@@ -146,7 +146,7 @@ extension SimDevice {
     knownLogs = [:]
     let made = SimRelayWay(
       RelayTransport(
-        link: link, memory: OverheardMemory(kept: FactMemory(store: store), device: self),
+        over: link, memory: OverheardMemory(kept: FactMemory(store: store), device: self),
         digest: { segmentDigest($0) }), link, of: self)
     relay = made
     return made
@@ -182,7 +182,7 @@ extension SimDevice {
               to: open, anchorFile: anchor, nowMilliseconds: now)
           }
         } else {
-          way.relay.directory.zones = try engine.mailboxes(at: way.relay)
+          way.relay.client.directory.zones = try engine.mailboxes(at: way.relay)
         }
         let owed = try net.owedNews(to: self, engine.zones.map(\.tag))
         report = try engine.exchange(
@@ -303,7 +303,7 @@ extension SimNet {
       device.hangUp(tellsRelay: true)
       return
     }
-    for tag in way.relay.directory.zones.keys.sorted() {
+    for tag in way.relay.client.directory.zones.keys.sorted() {
       way.link.session.listen(to: tag, true, now: now)
     }
     perform(way.link)

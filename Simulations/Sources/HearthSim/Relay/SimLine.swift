@@ -32,7 +32,7 @@ struct SimLine {
 /// simulation.
 ///
 /// Lives as long as the device's program.
-final class SimLink: RelayLine {
+final class SimLink: RelayClientConnection {
   let device: Int
   let address: RelayAddress
   var session: RelayClientSession
@@ -62,9 +62,9 @@ final class SimLink: RelayLine {
     net.perform(self)
   }
 
-  func wish(for accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {
+  func prefetch(_ accesses: [(access: MailboxAccess, cursor: RelayCursor?)]) {
     for (access, cursor) in accesses { session.know(access, cursor: cursor, now: net.now) }
-    session.wish(for: accesses.map(\.access.mailbox), now: net.now)
+    session.prefetch(accesses.map(\.access.mailbox), now: net.now)
     net.perform(self)
   }
 
@@ -80,7 +80,7 @@ final class SimLink: RelayLine {
       throw RelayFailure.unreachable("the question was never answered")
     }
     let outcome = try result.get()
-    if case .told = outcome {
+    if case .announced = outcome {
       unasked.insert(mailbox)
     } else if case .reply(.listing) = outcome {
       unasked.remove(mailbox)

@@ -122,7 +122,7 @@ extension SimDevice {
         try runInline { try await way.transport.publish(made.capsuleName, made.capsule) }
         if isApproved, let relay = way.relay {
           _ = try runInline {
-            try await relay.relay.open(SimDevice.requestAccess(of: made.secret))
+            try await relay.relay.client.open(SimDevice.requestAccess(of: made.secret))
           }
         }
       }

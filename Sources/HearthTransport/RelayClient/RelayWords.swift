@@ -3,24 +3,8 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-extension RelayTransport {
-  /// A failure in words, by what this device knows of its place at the mailbox.
-  func words(_ failure: RelayFailure, about mailbox: Identifier) -> TransportError {
-    let isOver = directory.zones.values.contains { $0.mailbox == mailbox && $0.isOver }
-    let isKnown = indices[mailbox]?.index.generation != nil
-    let tie: RelayWords.Tie = isOver ? .former : isKnown ? .known : .new
-    return RelayWords(place: place, tie: tie).words(failure)
-  }
-
-  func refused() -> TransportError { RelayWords(place: place).refused() }
-
-  func inconsistent(_ reason: String) -> TransportError {
-    RelayWords(place: place).inconsistent(reason)
-  }
-}
-
 /// A relay's failures in words for people.
-struct RelayWords {
+package struct RelayWords {
   /// What a device knows of its place at a mailbox, whatever the relay says.
   enum Tie {
     /// It belongs there no more, by the members' log.
@@ -33,7 +17,27 @@ struct RelayWords {
 
   /// Host and port.
   let place: String
-  var tie = Tie.new
+  let tie: Tie
+
+  /// Chooses words for a device that has never had the mailbox open.
+  package init(place: String) {
+    self.init(place: place, tie: .new)
+  }
+
+  init(place: String, tie: Tie) {
+    self.place = place
+    self.tie = tie
+  }
+
+  /// The problem that a relay still accepts replaced keys.
+  package var oldKeysProblem: TransportProblem {
+    TransportProblem(
+      place: place,
+      fault: "it still accepts the keys from before a removal: a removed device can fetch sealed "
+        + "files there, but read nothing new in them. The relay is too full to change the keys: "
+        + "the handoff to devices that are away needs room",
+      remedy: "ask the relay's operator for more room, then sync", hidesData: true)
+  }
 
   func words(_ failure: RelayFailure) -> TransportError {
     switch failure {
