@@ -15,7 +15,7 @@ struct RelayLogEnd: Sendable {
   /// Whether a subscription reports every new entry.
   private var isLive = false
   /// The last reported position.
-  private var told: UInt64 = 0
+  private var reported: UInt64 = 0
   /// A position with the chain there; nil if nothing is known.
   private var start: (position: UInt64, chain: Bytes32)?
   /// The entries that follow `start`, with the chain after each.
@@ -41,7 +41,7 @@ struct RelayLogEnd: Sendable {
   ///
   /// The head may be older than the last push if that push was already in transit.
   mutating func confirm(_ position: UInt64, _ chain: Bytes32, askedAt time: UInt64) {
-    told = max(told, position)
+    reported = max(reported, position)
     if let start, position < start.position {
       forget()
     } else if self.chain(at: position) == chain {
@@ -58,12 +58,12 @@ struct RelayLogEnd: Sendable {
   /// It reports every entry after the head.
   mutating func subscribed(at head: UInt64) {
     isLive = true
-    told = max(told, head)
+    reported = max(reported, head)
   }
 
   /// Records an entry that was pushed or that this session stored.
   mutating func append(_ header: RelayHeader) {
-    told = max(told, header.position)
+    reported = max(reported, header.position)
     guard let end else { return }
     guard header.position == end + 1, let last = chain(at: end) else {
       // An entry of this session may be reported twice, by a push and by the answer.
@@ -79,7 +79,7 @@ struct RelayLogEnd: Sendable {
 
   /// Records that the relay only hinted at new entries.
   mutating func skip(to position: UInt64) {
-    told = max(told, position)
+    reported = max(reported, position)
     forget()
   }
 
@@ -98,7 +98,7 @@ struct RelayLogEnd: Sendable {
         if stored.outcome == .stored {
           append(RelayHeader(of: item, at: stored.position))
         } else {
-          told = max(told, stored.position)
+          reported = max(reported, stored.position)
         }
       }
     case (.remove(let names), .removed(let positions)):
@@ -124,7 +124,7 @@ struct RelayLogEnd: Sendable {
   func entries(
     after position: UInt64, chain: Bytes32, now: UInt64, within time: UInt64
   ) -> [RelayHeader]? {
-    guard isLive, let start, told == end, now < confirmedAt + time,
+    guard isLive, let start, reported == end, now < confirmedAt + time,
       self.chain(at: position) == chain
     else { return nil }
     return links.dropFirst(Int(position - start.position)).map(\.header)

@@ -73,7 +73,7 @@ package final class RelayLink: RelayClientConnection, Sendable {
     loop.execute {
       let session = RelayClientSession(
         pin: address.pin, timing: timing, credential: owner.credential,
-        managerPair: owner.managerPair, chance: { RandomBytes.make($0) })
+        managerPair: owner.managerPair, random: { RandomBytes.make($0) })
       state.value = LinkState(address, loop: loop, session: session, timing: timing)
     }
   }

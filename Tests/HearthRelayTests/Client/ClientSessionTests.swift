@@ -431,7 +431,7 @@ struct ClientSessionTests {
     for bytes in nonsense {
       var session = RelayClientSession(
         pin: identity.pin, managerPair: { _ in try CoreWorld.pair(1) },
-        chance: { [UInt8](repeating: 3, count: $0) })
+        random: { [UInt8](repeating: 3, count: $0) })
       var now: UInt64 = 1_000
       session.know(try ClientWorld.access([1]), cursor: nil, now: now)
       session.ask(1, mailbox, .open, now: now)

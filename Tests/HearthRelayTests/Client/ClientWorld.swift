@@ -60,7 +60,7 @@ final class ClientWorld {
     let client = Client(
       RelayClientSession(
         pin: identity.pin, timing: timing, managerPair: managerPair,
-        chance: { random.bytes($0) }))
+        random: { random.bytes($0) }))
     clients.append(client)
     return client
   }

@@ -27,7 +27,8 @@ struct PackingSessionTests {
     _ compared: inout Compared
   ) {
     guard let line = client.line, let session = world.core.core.state.sessions[line],
-      let box = client.session.boxes[mailbox], box.stage == .open, let channel = box.channel
+      let box = client.session.state.mailboxes[mailbox], box.stage == .open,
+      let channel = box.channel
     else { return }
     guard let open = session.channels[channel]?.open else {
       Issue.record("\(words): the relay has the mailbox closed")
@@ -38,7 +39,9 @@ struct PackingSessionTests {
     guard case .live(let reported) = open.subscription, open.holdsLast,
       let last = world.core.core.state.subscribers.last(of: mailbox), last.position == reported
     else { return }
-    #expect(box.told.position == reported && box.told.base == last.base, "\(words): pushes")
+    #expect(
+      box.lastReported.position == reported && box.lastReported.base == last.base,
+      "\(words): pushes")
     compared.pushes += 1
   }
 

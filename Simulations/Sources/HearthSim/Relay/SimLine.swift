@@ -54,7 +54,7 @@ final class SimLink: RelayClientConnection {
     session = RelayClientSession(
       pin: address.pin, timing: RelayClientTiming(),
       managerPair: { try identity.relayPair(relayID: $0) },
-      chance: { dice.bytes($0) })
+      random: { dice.bytes($0) })
   }
 
   func know(_ access: MailboxAccess, cursor: RelayCursor?) {

@@ -1,11 +1,8 @@
-import HearthCRDT
-import HearthCrypto
-
 /// The last entry that a relay reported on a channel, as the base of packed pushes.
 ///
 /// The relay keeps the same state, based on its own messages. A push reports its entries, an answer
 /// reports what this session stored or removed, and a hint reports only a position.
-struct RelayToldLast: Sendable {
+struct RelayLastReported: Sendable {
   private(set) var position: UInt64 = 0
   private(set) var base = RelayPackingBase()
 
@@ -33,30 +30,6 @@ struct RelayToldLast: Sendable {
     case (.remove(let names), .removed(let positions)):
       for (name, position) in zip(names, positions) { take(position, name: name, blob: []) }
     default: break
-    }
-  }
-}
-
-// Packing: small changes need not repeat earlier bytes of the connection.
-extension RelayClientSession {
-  /// Returns the request that stores items, packed against the previous put if packing is
-  /// worthwhile.
-  mutating func put(_ items: [RelayPut], _ mailbox: Identifier, _ channel: Int) -> RelayRequest {
-    let base = boxes[mailbox]?.lastPut ?? RelayPackingBase()
-    boxes[mailbox]?.lastPut = base.after(items)
-    guard base.packs(items) else { return .put(channel: channel, items: items) }
-    return .putPacked(channel: channel, items: base.pack(items))
-  }
-
-  /// Unpacks a packed push; nil if it does not match the previous report.
-  mutating func entries(
-    of items: [RelayPackedItem], from first: UInt64, _ mailbox: Identifier
-  ) -> [RelayEntry]? {
-    guard let base = boxes[mailbox]?.told.base, let puts = try? base.unpack(items) else {
-      return nil
-    }
-    return zip(first..., puts).map { position, put in
-      RelayEntry(header: RelayHeader(of: put, at: position), blob: put.blob)
     }
   }
 }
