@@ -310,7 +310,7 @@ extension Node {
     poorer.recognise(engine.membership(of: group).allDevices.map(\.id))
     #expect(poorer.currentEpoch != nil && poorer.currentEpoch?.id != newest.id)
     engine.zones[place] = poorer
-    _ = try await RelayMailboxes(at: relay, with: core.replicas).renewAccess(
+    _ = try await RelayKeyRenewal(of: RelayMailboxes(at: relay, with: core.replicas)).renewAccess(
       nowMilliseconds: nowMilliseconds())
     engine.zones[place] = whole
   }

@@ -31,7 +31,7 @@ struct GroupRecovery: NodeWork {
         memory: ReplicaMemory(replicas: replicas),
         digest: { segmentDigest($0) })
       do {
-        try await RelayMailboxes(at: relay, with: replicas).putListsRight()
+        try await RelayRosterUpkeep(of: RelayMailboxes(at: relay, with: replicas)).putListsRight()
       } catch let error as TransportError {
         throw HearthError(.offline, "\(error)", cause: error)
       }

@@ -52,7 +52,7 @@ extension NodeReplicas {
     var view = transport
     if let relay = transport as? RelayTransport {
       let own = relay.view(RelayDirectory())
-      try await RelayMailboxes(at: own, with: draft).admit(
+      try await RelayReadmission(to: RelayMailboxes(at: own, with: draft)).admit(
         to: group, as: recipients, anchorFile: draft.anchorFile, nowMilliseconds: now())
       view = own
     }

@@ -127,7 +127,7 @@ struct Connections: NodeWork {
     let groups = engine.exchangedGroups.filter {
       ending(in: $0) == nil && relay.carried.contains($0)
     }
-    try await RelayMailboxes(at: relay, with: replicas).admit(
+    try await RelayReadmission(to: RelayMailboxes(at: relay, with: replicas)).admit(
       to: groups, anchorFile: anchorFile, nowMilliseconds: now())
   }
 
@@ -139,7 +139,7 @@ struct Connections: NodeWork {
     as recipients: [(id: Identifier, pair: BoxKeyPair)]
   ) async throws {
     guard let relay = transport as? RelayTransport else { return }
-    try await RelayMailboxes(at: relay, with: replicas).admit(
+    try await RelayReadmission(to: RelayMailboxes(at: relay, with: replicas)).admit(
       to: group, as: recipients, anchorFile: anchorFile, nowMilliseconds: now())
   }
 
@@ -148,7 +148,7 @@ struct Connections: NodeWork {
   /// - Returns: the problems that keep old keys valid there, in words.
   func renewAccess(over transport: any Transport) async throws -> [TransportProblem] {
     guard let relay = transport as? RelayTransport else { return [] }
-    return try await RelayMailboxes(at: relay, with: replicas).renewAccess(
+    return try await RelayKeyRenewal(of: RelayMailboxes(at: relay, with: replicas)).renewAccess(
       nowMilliseconds: now())
   }
 }

@@ -50,7 +50,7 @@ struct RelayRepairs: NodeWork {
     for group in groups {
       let name = dataZones().first { $0.group == group }?.name ?? group.hex
       do {
-        let repair = try await RelayMailboxes(at: relay, with: replicas)
+        let repair = try await RelayMailboxRepair(of: RelayMailboxes(at: relay, with: replicas))
           .repair(group, mayClear: isRead)
         repairs.append(RelayRepairReport(group: group, name: name, repair: repair))
       } catch let error as TransportError {

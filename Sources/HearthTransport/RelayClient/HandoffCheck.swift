@@ -10,14 +10,14 @@ import HearthSync
 /// and a device that was away would stay refused. ``HandoffWatch`` bounds the number of checks and
 /// of uploads.
 struct HandoffCheck<Turns: ReplicaTurns> {
-  let mailboxes: RelayMailboxes<Turns>
+  let handoffs: RelayHandoffs<Turns>
   /// The group's control zone.
   let control: ZoneState
   /// The mailbox of the control zone, and how this device opened it as a manager.
   let access: MailboxAccess
   let opening: RelayOpening
 
-  private var relay: RelayTransport { mailboxes.relay }
+  private var relay: RelayTransport { handoffs.mailboxes.relay }
 
   /// Checks if a check is due.
   ///
@@ -25,9 +25,9 @@ struct HandoffCheck<Turns: ReplicaTurns> {
   /// time has just filled its handoffs, or was led in by somebody who has.
   /// - Parameter now: milliseconds since 1970.
   /// - Throws: a transport's error.
-  func run(at now: UInt64) async throws -> RelayMailboxes<Turns>.Renewal {
+  func run(at now: UInt64) async throws -> RelayRenewal {
     guard let newest = access.keys.first, access.keys.count > 1,
-      try mailboxes.knowsNewest(of: control, opening, access.keys)
+      try handoffs.knowsNewest(of: control, opening, access.keys)
     else { return .done }
     let log = opening.opened.head.generation
     guard var watch = try relay.notes.handoffWatch(of: access.mailbox), watch.log == log else {
@@ -43,7 +43,7 @@ struct HandoffCheck<Turns: ReplicaTurns> {
       // The oldest first, as they are the first to make room for others.
       for key in due.reversed() {
         Probe.handoffRefilled.hit()
-        areFilled = try await mailboxes.fill(behind: key, newest, control) && areFilled
+        areFilled = try await handoffs.fill(behind: key, newest, control) && areFilled
       }
     } catch let error as TransportError
       where [.relayFault, .relayRefused, .relayFull].contains(error.code)
@@ -59,11 +59,11 @@ struct HandoffCheck<Turns: ReplicaTurns> {
   /// The earlier keys, the newest first, whose handoffs the relay does not have, or has with a key
   /// for nobody.
   private func missing() async throws -> [MailboxKey] {
-    let engine = try mailboxes.engine
+    let engine = try handoffs.mailboxes.engine
     let led = Set(
       try engine.passedBy(in: control.group, latest: MailboxAccess.maximumKeys).map(\.behind))
     let earlier = access.keys.dropFirst()
-    let most = RelayMailboxes<Turns>.maximumHandoffs
+    let most = RelayHandoffs<Turns>.maximumHandoffs
     let keys =
       Array(earlier.prefix(most))
       + earlier.dropFirst(most).filter { led.contains($0.id) }.prefix(most)

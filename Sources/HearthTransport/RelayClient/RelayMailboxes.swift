@@ -6,11 +6,10 @@ import HearthSync
 
 /// The mailboxes of a node's groups at one relay.
 ///
-/// All that a node decides about a relay beside exchanging: which mailboxes there are and with
-/// which keys, how it gets in where it was away, and what it leaves for who is.
+/// Which mailboxes there are, with which keys, and whom they should list.
 package struct RelayMailboxes<Turns: ReplicaTurns> {
   let relay: RelayTransport
-  private let turns: Turns
+  let turns: Turns
 
   /// - Parameter turns: who gives turns with the replicas.
   package init(at relay: RelayTransport, with turns: Turns) {
@@ -54,7 +53,7 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
   /// that is written under first, the others from the latest.
   ///
   /// - Parameter granted: keys that were handed to this device without their epochs.
-  private func mailboxAccess(of id: ZoneID, granted: [MailboxKey]) throws -> MailboxAccess {
+  func mailboxAccess(of id: ZoneID, granted: [MailboxKey]) throws -> MailboxAccess {
     let engine = try engine
     let zone = try engine.zone(id)
     var keys = try engine.controlEpochs(of: zone.group, atMost: MailboxAccess.maximumKeys).map {
@@ -87,7 +86,7 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
   package static func grantsFact(_ group: GroupID) -> String { "relay.granted.\(group.hex)" }
 
   /// The keys that were handed to this device in handoffs.
-  private func grantedKeys(of group: GroupID) throws -> [MailboxKey] {
+  func grantedKeys(of group: GroupID) throws -> [MailboxKey] {
     let engine = try engine
     guard let bytes = try engine.store.facts.value(of: RelayMailboxes.grantsFact(group)) else {
       return []
@@ -104,7 +103,8 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
     return keys
   }
 
-  private func keep(granted key: MailboxKey, of group: GroupID) throws {
+  /// Keeps a key that was handed to this device in a handoff.
+  func keep(granted key: MailboxKey, of group: GroupID) throws {
     let keys = [key] + (try grantedKeys(of: group)).filter { $0 != key }
     try turns.turn { engine in
       var writer = ByteWriter()
@@ -118,192 +118,39 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
     }
   }
 
-  // MARK: Getting in
+  // MARK: Lists
 
-  /// Sees to it that this device can open the mailboxes of some groups at a relay, where it was
-  /// away while their access keys were changed.
-  /// - Throws: a transport's error.
-  package func admit(
-    to groups: [GroupID], anchorFile: any AnchorFile, nowMilliseconds: UInt64
-  ) async throws {
-    relay.client.directory.zones = try accesses()
-    try relay.client.prepare()
-    let own = try engine.identity.boxPair
-    let device = try engine.device
-    for group in groups {
-      try await admit(
-        to: group, as: [(device, own)], anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
-    }
-  }
-
-  /// The same for one group.
+  /// Whom the mailboxes of a group should list at a relay.
   ///
-  /// Which of its mailboxes is used is decided anew each time. Somebody may have led this device
-  /// into one where it is alone, so a lower number that lets it in again wins; and where nobody
-  /// manages the present one who may, those ahead are looked at, which an owner or admin may have
-  /// made in its place.
-  ///
-  /// - Parameter recipients: as whom this node finds what was left for it in handoffs.
-  package func admit(
-    to group: GroupID, as recipients: [(id: Identifier, pair: BoxKeyPair)],
-    anchorFile: any AnchorFile, nowMilliseconds: UInt64
-  ) async throws {
-    func enter(_ number: UInt64, mayCreate: Bool) async throws -> Standing {
-      try await self.enter(group, number, mayCreate: mayCreate) { handoff in
-        try await visit(handoff, group, recipients, anchorFile, nowMilliseconds)
+  /// Every member computes the same from the log, so no device has to announce its key. Where there
+  /// are more than a list takes, the highest roles go first.
+  package func list(
+    of group: GroupID, relayID: [UInt8]
+  ) throws -> RelayList {
+    let membership = try engine.membership(of: group)
+    var list = RelayList()
+    var devices: [(role: Role, id: DeviceID, key: [UInt8])] = []
+    for device in membership.allDevices {
+      guard let key = try? relay.rosters.pseudonym(of: device.card.signKey, relayID: relayID) else {
+        continue
       }
+      let person = membership.person(device.person)?.name ?? "a former member"
+      list.holders[key] = "\(device.card.name) of \(person)"
+      if let role = membership.role(of: device.id) { devices.append((role, device.id, key)) }
     }
-    var moves = try relay.notes.moves(of: group)
-    let before = moves.current
-    var found = try await firstOfUse(moves.lower, of: group)
-    if found == nil {
-      let here = try await enter(before, mayCreate: true)
-      if here == .managed {
-        found = try await firstOfUse(moves.higher, of: group)
-      } else if !here.isOfUse {
-        for number in moves.ahead where found == nil {
-          let standing = try await enter(number, mayCreate: false)
-          if standing.isOfUse { found = number }
-        }
-      }
+    devices.sort { ($1.role.rawValue, $0.id) < ($0.role.rawValue, $1.id) }
+    var words: [[UInt8]] = []
+    for (person, keys) in membership.recoveryKeys() {
+      guard let role = membership.person(person)?.role, role.rawValue >= Role.admin.rawValue,
+        let key = try? relay.rosters.pseudonym(of: keys.sign, relayID: relayID)
+      else { continue }
+      list.holders[key] = "the recovery words of \(membership.person(person)?.name ?? "somebody")"
+      words.append(key)
     }
-    if let found {
-      moves.go(to: found)
-      try relay.notes.keep(moves, of: group)
-      let engine = try engine
-      // Who is only coming has no other place from which it could be led away.
-      if engine.membership(of: group).isActive(engine.device) {
-        let name = engine.zones.first { $0.group == group && $0.kind == .data }?.name
-        relay.notices.append(
-          moveProblem(
-            of: name ?? "a household", from: before, to: found, at: relay.place))
-      }
-    }
-    relay.client.directory.zones = try accesses(joining: group)
+    let managers = devices.filter { $0.role.rawValue >= Role.admin.rawValue }.map(\.key) + words
+    list.managers = Set(managers.prefix(RelayLimits.maximumManagers))
+    let others = devices.map(\.key).filter { !list.managers.contains($0) }
+    list.authors = Set(others.prefix(RelayLimits.maximumAuthors))
+    return list
   }
-
-  /// How a mailbox stands to this device.
-  private enum Standing {
-    /// It does not let it in.
-    case shut
-    /// Nobody manages it who may, by the members' log.
-    case taken
-    /// Somebody manages it who may; its list is not what the log says.
-    case managed
-    /// Its list is what the log says, or the log is not here yet.
-    case right
-
-    var isOfUse: Bool { self == .managed || self == .right }
-  }
-
-  private func standing(
-    of access: MailboxAccess, _ opening: RelayOpening, _ group: GroupID
-  ) async throws -> Standing {
-    let list = try list(of: group, relayID: opening.relayID)
-    if list.managers.isEmpty || relay.rosters.digest(of: access.mailbox, opening) == list.digest {
-      return .right
-    }
-    let managers = try await relay.rosters.roster(of: access).seats.filter { $0.rank == .manager }
-      .map(
-        \.key)
-    return list.managers.isDisjoint(with: managers) ? .taken : .managed
-  }
-
-  /// The first of some numbers whose mailboxes are of use to this device as it is.
-  private func firstOfUse(
-    _ numbers: some Sequence<UInt64>, of group: GroupID
-  ) async throws -> UInt64? {
-    for number in numbers where try await look(at: number, of: group).isOfUse { return number }
-    return nil
-  }
-
-  /// Looks at the mailboxes with a number, as far as they let this device in as it is.
-  private func look(
-    at number: UInt64, of group: GroupID
-  ) async throws -> Standing {
-    let control = try engine.controlZone(of: group)
-    var access = try mailboxAccess(of: control.id, granted: grantedKeys(of: group)).moved(number)
-    access.onlyOpens = true
-    do {
-      return try await standing(of: access, relay.client.open(access), group)
-    } catch let error as TransportError where error.code == .relayRefused {
-      return .shut
-    }
-  }
-
-  /// Opens the mailbox of a group that has a number, through handoffs where that is needed.
-  ///
-  /// - Parameter visit: opens a handoff and takes what lies in it.
-  private func enter(
-    _ group: GroupID, _ number: UInt64, mayCreate: Bool, visit: (MailboxAccess) async throws -> Void
-  ) async throws -> Standing {
-    let engine = try engine
-    let control = try engine.controlZone(of: group)
-    let isComing = !engine.membership(of: group).isActive(engine.device)
-    var visited: Set<[UInt8]> = []
-    while true {
-      relay.client.directory.zones = try accesses(joining: group) {
-        try $0 == group ? number : relay.notes.moves(of: $0).current
-      }
-      if !mayCreate { relay.client.directory.zones[control.tag]?.onlyOpens = true }
-      guard let access = relay.client.directory.zones[control.tag] else { return .shut }
-      do {
-        let opening = try await relay.client.open(zoneTag: control.tag)
-        // Who finds its way in for the first time owes nobody a handoff.
-        if isComing { try relay.notes.attend(access.mailbox, log: opening.opened.head.generation) }
-        return try await standing(of: access, opening, group)
-      } catch let error as TransportError where error.code == .relayRefused {
-        let key = access.keys.first { !visited.contains($0.id) }
-        guard let key else { return .shut }
-        visited.insert(key.id)
-        try await visit(.handoff(of: access.mailbox, behind: key, mayCreate: false))
-      }
-    }
-  }
-
-  /// Takes what lies in a handoff: the group's news of then, and the next key.
-  private func visit(
-    _ handoff: MailboxAccess, _ group: GroupID,
-    _ recipients: [(id: Identifier, pair: BoxKeyPair)], _ anchorFile: any AnchorFile,
-    _ nowMilliseconds: UInt64
-  ) async throws {
-    guard let key = handoff.keys.first else { return }
-    let control = try engine.controlZone(of: group)
-    var directory = RelayDirectory()
-    directory.zones[control.tag] = handoff
-    let view = relay.view(directory)
-    do {
-      var exchange = Exchange(
-        over: view, named: relay.place, with: turns, anchorFile: anchorFile,
-        nowMilliseconds: nowMilliseconds)
-      try await exchange.pull(control.id)
-      for (id, pair) in recipients {
-        guard let sealed = try await view.grant(.grant(to: id, behind: key), in: handoff),
-          let (root, epoch) = try? RelayAccessRoot.open(sealed, with: pair)
-        else { continue }
-        Probe.handoffPassed.hit()
-        try keep(granted: MailboxKey(id: epoch, root: root), of: group)
-      }
-    } catch let error as TransportError where error.code == .relayRefused {
-      return
-    }
-  }
-}
-
-/// That this device uses other mailboxes from now on: where nobody has made them anew, somebody
-/// leads it away.
-private func moveProblem(
-  of name: String, from former: UInt64, to number: UInt64, at place: String
-) -> TransportProblem {
-  TransportProblem(
-    place: "\(place), mailboxes of \(name)",
-    fault:
-      "from now on this device uses the new mailboxes with number \(number), in place of those "
-      + "with number \(former), which "
-      + (number < former
-        ? "it used while the others did not admit it"
-        : "do not admit it, or have no rightful manager"),
-    remedy: "check that an owner or admin of the household uses them too: `hearth transport "
-      + "repair` makes new mailboxes; if nobody did that, ask them to sync, then sync again",
-    hidesData: true)
 }

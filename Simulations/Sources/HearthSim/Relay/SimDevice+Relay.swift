@@ -178,7 +178,7 @@ extension SimDevice {
               || engine.membership(of: $0).device(engine.device) == nil
           }
           try engine.withTurns { turns in
-            try await RelayMailboxes(at: way.relay, with: turns).admit(
+            try await RelayReadmission(to: RelayMailboxes(at: way.relay, with: turns)).admit(
               to: open, anchorFile: anchor, nowMilliseconds: now)
           }
         } else {
@@ -204,7 +204,8 @@ extension SimDevice {
         }
         if report.failure == nil, frozenAtRelay.isEmpty {
           _ = try engine.withTurns { turns in
-            try await RelayMailboxes(at: way.relay, with: turns).renewAccess(nowMilliseconds: now)
+            try await RelayKeyRenewal(of: RelayMailboxes(at: way.relay, with: turns)).renewAccess(
+              nowMilliseconds: now)
           }
         }
       }
@@ -334,7 +335,7 @@ extension Engine<ReplicaStore> {
     nowMilliseconds: UInt64
   ) throws {
     try withTurns { turns in
-      try await RelayMailboxes(at: relay, with: turns).admit(
+      try await RelayReadmission(to: RelayMailboxes(at: relay, with: turns)).admit(
         to: group, as: recipients, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
     }
   }

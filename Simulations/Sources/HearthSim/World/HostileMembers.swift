@@ -190,7 +190,7 @@ extension World {
       try device.withEngine { engine in
         let groups = Set(engine.zones.filter { $0.database == .shared }.map(\.group)).sorted()
         try engine.withTurns { turns in
-          try await RelayMailboxes(at: way.relay, with: turns).admit(
+          try await RelayReadmission(to: RelayMailboxes(at: way.relay, with: turns)).admit(
             to: groups, anchorFile: anchor, nowMilliseconds: now)
         }
         try runInline { try await way.relay.publish(files.map { ($0.name, $0.bytes) }) }

@@ -4,8 +4,20 @@ import HearthMembership
 import HearthRelayProtocol
 import HearthSync
 
-// What an owner's or admin's device does about mailboxes that somebody has spoilt.
-extension RelayMailboxes {
+/// What an owner's or admin's device does about mailboxes at a relay that somebody has damaged.
+package struct RelayMailboxRepair<Turns: ReplicaTurns> {
+  private let mailboxes: RelayMailboxes<Turns>
+
+  package init(of mailboxes: RelayMailboxes<Turns>) {
+    self.mailboxes = mailboxes
+  }
+
+  private var relay: RelayTransport { mailboxes.relay }
+
+  private var engine: Engine<Turns.Replicas> {
+    get throws { try mailboxes.engine }
+  }
+
   /// Puts the mailboxes of a group right at a relay, as an owner's or admin's device.
   ///
   /// - Parameter mayClear: whether all that lies there was read, so that what is not here is of no
@@ -15,7 +27,7 @@ extension RelayMailboxes {
     _ group: GroupID, mayClear: Bool
   ) async throws -> RelayRepair {
     let zones = try mailboxZones(of: group)
-    relay.client.directory.zones = try accesses()
+    relay.client.directory.zones = try mailboxes.accesses()
     var managers: Set<String> = []
     for zone in zones {
       guard let access = relay.client.directory.zones[zone.tag] else { continue }
@@ -29,7 +41,7 @@ extension RelayMailboxes {
           }
           continue
         }
-        let list = try list(of: group, relayID: opening.relayID)
+        let list = try mailboxes.list(of: group, relayID: opening.relayID)
         let present = try await relay.rosters.roster(of: access).seats.filter {
           $0.rank == .manager
         }
@@ -70,7 +82,7 @@ extension RelayMailboxes {
     var moves = try relay.notes.moves(of: group)
     var noRight: TransportError?
     for number in moves.ahead {
-      relay.client.directory.zones = try accesses {
+      relay.client.directory.zones = try mailboxes.accesses {
         try $0 == group ? number : relay.notes.moves(of: $0).current
       }
       var areOwn = true
@@ -88,7 +100,7 @@ extension RelayMailboxes {
       try relay.notes.keep(moves, of: group)
       return .moved
     }
-    relay.client.directory.zones = try accesses()
+    relay.client.directory.zones = try mailboxes.accesses()
     if let noRight { throw noRight }
     return .noPlace
   }
@@ -110,7 +122,7 @@ extension RelayMailboxes {
   private func clear(_ zone: ZoneState) async throws -> [String] {
     guard let access = relay.client.directory.zones[zone.tag] else { return [] }
     let opening = try await relay.client.open(access)
-    let list = try list(of: zone.group, relayID: opening.relayID)
+    let list = try mailboxes.list(of: zone.group, relayID: opening.relayID)
     let report = try await relay.rosters.roster(of: access)
     var lines: [String] = []
     let nobody = [UInt8](repeating: 0, count: SigningPublicKey.count)
@@ -131,7 +143,7 @@ extension RelayMailboxes {
     let all = after.seats + [after.guests]
     let bytes = all.reduce(UInt64(0)) { $0 + $1.usedBytes }
     let entries = all.reduce(UInt64(0)) { $0 + $1.entries }
-    if bytes > opening.opened.quotaBytes / 4 * 3 || entries > RelayMailboxes.maximumEntries {
+    if bytes > opening.opened.quotaBytes / 4 * 3 || entries > RelayMailboxRepair.maximumEntries {
       let missing = try missing(of: zone, in: access.mailbox)
       if missing == 0 {
         try await relay.client.reset(access)
@@ -185,29 +197,5 @@ extension RelayMailboxes {
     junk += names.filter { useless.contains($0) || relay.spoilt.contains($0) && !held.contains($0) }
       .compactMap { segments[$0] }
     return (junk.map(\.name), junk.reduce(0) { $0 + $1.byteCount })
-  }
-
-  // MARK: By words
-
-  /// Brings the lists of all mailboxes in line with the log, with a connection of recovery words.
-  ///
-  /// Whoever comes back by words alone has no device left that could list the new one.
-  /// - Throws: a transport's error.
-  package func putListsRight() async throws {
-    relay.client.directory.zones = try accesses()
-    let engine = try engine
-    for zone in engine.zones
-    where engine.isExchanged(zone) && engine.membership(of: zone.group).isActive(engine.device) {
-      guard var access = relay.client.directory.zones[zone.tag] else { continue }
-      access.onlyOpens = true
-      do {
-        let opening = try await relay.client.open(access)
-        let list = try list(of: zone.group, relayID: opening.relayID)
-        _ = try await putListRight(of: access, opening, list)
-      } catch let error as TransportError where error.code == .relayRefused {
-        // It does not go over this relay, or others manage it.
-        continue
-      }
-    }
   }
 }

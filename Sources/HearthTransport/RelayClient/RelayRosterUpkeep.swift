@@ -4,69 +4,48 @@ import HearthMembership
 import HearthRelayProtocol
 import HearthSync
 
-/// Whom the mailboxes of a group list at one relay, by what the members' log says.
-package struct RelayList: Sendable {
-  /// The keys of the owner's and admins' devices, and of their recovery words.
-  var managers: Set<[UInt8]> = []
-  /// The keys of all other devices.
-  var authors: Set<[UInt8]> = []
-  /// Whose keys these are, in words, those of former devices among them.
-  var holders: [[UInt8]: String] = [:]
-
-  var digest: Bytes16 { RelayRosterReport.digest(managers: managers, authors: authors) }
-
-  func rank(of key: [UInt8]) -> RelayRank {
-    managers.contains(key) ? .manager : authors.contains(key) ? .author : .struck
-  }
-
-  /// Who is meant by a key.
-  func holder(of key: [UInt8]) -> String {
-    holders[key] ?? (key.isEmpty ? "somebody who is not listed" : "an unknown device")
-  }
-}
-
-// The lists of mailboxes follow the members' log.
-extension RelayMailboxes {
-  /// Whom the mailboxes of a group should list at a relay.
-  ///
-  /// Every member computes the same from the log, so no device has to announce its key. Where there
-  /// are more than a list takes, the highest roles go first.
-  package func list(
-    of group: GroupID, relayID: [UInt8]
-  ) throws -> RelayList {
-    let membership = try engine.membership(of: group)
-    var list = RelayList()
-    var devices: [(role: Role, id: DeviceID, key: [UInt8])] = []
-    for device in membership.allDevices {
-      guard let key = try? relay.rosters.pseudonym(of: device.card.signKey, relayID: relayID) else {
-        continue
-      }
-      let person = membership.person(device.person)?.name ?? "a former member"
-      list.holders[key] = "\(device.card.name) of \(person)"
-      if let role = membership.role(of: device.id) { devices.append((role, device.id, key)) }
-    }
-    devices.sort { ($1.role.rawValue, $0.id) < ($0.role.rawValue, $1.id) }
-    var words: [[UInt8]] = []
-    for (person, keys) in membership.recoveryKeys() {
-      guard let role = membership.person(person)?.role, role.rawValue >= Role.admin.rawValue,
-        let key = try? relay.rosters.pseudonym(of: keys.sign, relayID: relayID)
-      else { continue }
-      list.holders[key] = "the recovery words of \(membership.person(person)?.name ?? "somebody")"
-      words.append(key)
-    }
-    let managers = devices.filter { $0.role.rawValue >= Role.admin.rawValue }.map(\.key) + words
-    list.managers = Set(managers.prefix(RelayLimits.maximumManagers))
-    let others = devices.map(\.key).filter { !list.managers.contains($0) }
-    list.authors = Set(others.prefix(RelayLimits.maximumAuthors))
-    return list
-  }
-
+/// Brings the lists of mailboxes at a relay in line with the control log, as far as this device may.
+package struct RelayRosterUpkeep<Turns: ReplicaTurns> {
   /// What came of a look at a mailbox's list.
   struct ListLook {
     /// What somebody should know.
     var problems: [TransportProblem] = []
     /// This device's own key and its new rank, where that ends its managing: to be set last.
     var ownStep: (key: [UInt8], rank: RelayRank)?
+  }
+
+  private let mailboxes: RelayMailboxes<Turns>
+
+  package init(of mailboxes: RelayMailboxes<Turns>) {
+    self.mailboxes = mailboxes
+  }
+
+  private var relay: RelayTransport { mailboxes.relay }
+
+  private var engine: Engine<Turns.Replicas> {
+    get throws { try mailboxes.engine }
+  }
+
+  /// Brings the lists of all mailboxes in line with the log, with a connection of recovery words.
+  ///
+  /// Whoever comes back by words alone has no device left that could list the new one.
+  /// - Throws: a transport's error.
+  package func putListsRight() async throws {
+    relay.client.directory.zones = try mailboxes.accesses()
+    let engine = try engine
+    for zone in engine.zones
+    where engine.isExchanged(zone) && engine.membership(of: zone.group).isActive(engine.device) {
+      guard var access = relay.client.directory.zones[zone.tag] else { continue }
+      access.onlyOpens = true
+      do {
+        let opening = try await relay.client.open(access)
+        let list = try mailboxes.list(of: zone.group, relayID: opening.relayID)
+        _ = try await putListRight(of: access, opening, list)
+      } catch let error as TransportError where error.code == .relayRefused {
+        // It does not go over this relay, or others manage it.
+        continue
+      }
+    }
   }
 
   /// How often a list is looked at again that others change meanwhile.
@@ -104,7 +83,7 @@ extension RelayMailboxes {
     let own = try relay.rosters.pseudonym(
       of: engine.identity.publicKeys.sign, relayID: opening.relayID)
     // Who still managed it may have listed others since: what is left to do is looked at anew.
-    for _ in 0..<RelayMailboxes.maximumListLooks {
+    for _ in 0..<RelayRosterUpkeep.maximumListLooks {
       let refused = try await takeSteps(from: report, to: list, sparing: own, in: access)
       guard let refused else { break }
       report = try await relay.rosters.roster(of: access)
