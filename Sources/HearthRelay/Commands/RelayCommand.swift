@@ -41,55 +41,6 @@ package struct RelayCommand: ParsableCommand {
   }
 }
 
-/// The options for the relay's storage.
-struct FolderOptions: ParsableArguments {
-  @Option(help: "The relay's folder.")
-  var data = FolderOptions.usual
-
-  /// The default: below the state directory of systemd or of the user (XDG base directories).
-  static var usual: String {
-    let environment = ProcessInfo.processInfo.environment
-    if let path = environment["STATE_DIRECTORY"], !path.isEmpty { return path }
-    if let path = environment["XDG_STATE_HOME"], path.hasPrefix("/") {
-      return "\(path)/hearth-relay"
-    }
-    return "\(NSHomeDirectory())/.local/state/hearth-relay"
-  }
-
-  @Option(
-    help: "A PostgreSQL database instead of a file: postgres://USER@HOST/NAME; see the guide.")
-  var backend: String?
-
-  /// Returns the database's address; nil for a file in the folder.
-  func address() throws(RelayError) -> (any RelayBackend)? {
-    guard let backend else { return nil }
-    return try LinkedBackend.address(backend)
-  }
-
-  /// Opens the log, which must exist already.
-  func log() throws -> any RelayOperatorLog {
-    ArgumentVeil.draw()
-    if let address = try address() { return try address.open(relayID: nil) }
-    guard FileManager.default.fileExists(atPath: "\(data)/\(SQLiteRelayLog.fileName)") else {
-      throw RelayError(
-        .notFound, "there is no relay in \(data): name its folder with --data, or serve first")
-    }
-    return try SQLiteRelayLog(folder: data)
-  }
-}
-
-/// Words on standard output.
-enum Say {
-  /// A count with its noun.
-  static func count(_ number: UInt64, _ noun: String, _ several: String? = nil) -> String {
-    "\(number) \(number == 1 ? noun : several ?? noun + "s")"
-  }
-
-  static func line(_ text: String) {
-    FileHandle.standardOutput.write(Data((text + "\n").utf8))
-  }
-}
-
 struct StatsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stats", abstract: "Lists mailboxes and what they hold, the largest first.")
@@ -108,13 +59,13 @@ struct StatsCommand: ParsableCommand {
             + "\"blobs\":\(item.liveBlobs),\"bytes\":\(item.usedBytes),"
             + "\"quota\":\(quota ?? "null"),\"day\":\(item.day),"
             + "\"parent\":\(parent.map { "\"\($0)\"" } ?? "null"),"
-            + "\"child\":\(item.parent.map { "\"\($0.child.word)\"" } ?? "null")}")
+            + "\"child\":\(item.parent.map { "\"\(StatsCommand.word($0.child))\"" } ?? "null")}")
       } else {
         Say.line(
           "\(Hex.encode(item.name.bytes))  \(Say.count(item.usedBytes, "byte")) in "
             + "\(Say.count(UInt64(item.liveBlobs), "blob")), "
             + "\(Say.count(item.head, "entry", "entries")), quota \(quota ?? "default")"
-            + (item.parent.map { ", a \($0.child.words) of \(parent ?? "")" } ?? ""))
+            + (item.parent.map { ", a \(StatsCommand.words($0.child)) of \(parent ?? "")" } ?? ""))
       }
     }
     if !json {
@@ -125,21 +76,19 @@ struct StatsCommand: ParsableCommand {
           + limit)
     }
   }
-}
 
-extension RelayParent.Child {
-  /// What it is, in words.
-  fileprivate var words: String {
-    switch self {
+  /// What a child mailbox is, in words.
+  private static func words(_ child: RelayParent.Child) -> String {
+    switch child {
     case .handoff: "rekey handoff"
     case .place: "meeting place"
     case .words: "place of recovery words"
     }
   }
 
-  /// What it is, in JSON.
-  fileprivate var word: String {
-    switch self {
+  /// What a child mailbox is, in JSON.
+  private static func word(_ child: RelayParent.Child) -> String {
+    switch child {
     case .handoff: "door"
     case .place: "place"
     case .words: "words"
@@ -155,7 +104,7 @@ struct QuotaCommand: ParsableCommand {
   @Argument(help: "Bytes, or `default`.") var bytes: String
 
   func run() throws {
-    let name = try Identifier(mailboxArgument: mailbox)
+    let name = try FolderOptions.mailbox(named: mailbox)
     let quota = UInt64(bytes)
     guard quota != nil || bytes == "default" else {
       throw RelayError(.invalidOption, "a quota is a number of bytes, or `default`")
@@ -206,7 +155,7 @@ struct RemoveCommand: ParsableCommand {
   @Flag(help: "Confirm; without this flag nothing is deleted.") var yes = false
 
   func run() throws {
-    let name = try Identifier(mailboxArgument: mailbox)
+    let name = try FolderOptions.mailbox(named: mailbox)
     let log = try folder.log()
     let all = try log.statistics()
     guard let found = all.first(where: { $0.name == name }) else { throw RelayError.noMailbox }
@@ -219,16 +168,6 @@ struct RemoveCommand: ParsableCommand {
     }
     let count = try log.remove(name)
     Say.line("deleted, with \(count - 1) mailboxes that belonged to it")
-  }
-}
-
-extension Identifier {
-  /// Reads a mailbox's name as an operator copies it.
-  fileprivate init(mailboxArgument text: String) throws(RelayError) {
-    guard let name = Identifier(hex: text) else {
-      throw RelayError(.invalidOption, "a mailbox is 32 hexadecimal digits: see `stats`")
-    }
-    self = name
   }
 }
 

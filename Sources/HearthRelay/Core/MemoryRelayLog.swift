@@ -345,12 +345,3 @@ extension MemoryRelayLog.Box {
     return PublicAnswer(head: head, records: records, next: nil)
   }
 }
-
-extension RelayHeader {
-  /// The header of the entry after its blob was removed.
-  var withoutBlob: RelayHeader {
-    RelayHeader(
-      position: position, kind: kind, isReplaceable: isReplaceable, isLive: false, name: name,
-      byteCount: byteCount, digest: digest)
-  }
-}

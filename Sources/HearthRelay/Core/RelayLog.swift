@@ -3,20 +3,6 @@ import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
 
-/// The right by which a session works on a mailbox.
-///
-/// The log checks it in the same transaction.
-package enum RelayAuthority: Hashable, Sendable {
-  /// The access key of this generation; worthless after the key was changed.
-  case access(generation: UInt64)
-  /// This own key of a manager.
-  case manager([UInt8])
-  /// This own key, which a manager has listed.
-  case author([UInt8])
-  /// The right of anybody to read catalogues. It does not permit writes.
-  case reader
-}
-
 /// The right by which a mailbox is created.
 package enum RelayRegistrationRight: Hashable, Sendable {
   /// Anybody may create mailboxes.
@@ -27,88 +13,21 @@ package enum RelayRegistrationRight: Hashable, Sendable {
   case listed
 }
 
-/// The quota of one mailbox, unless the operator has set another one for it.
-package struct RelayQuota: Hashable, Sendable {
-  /// The bytes of live blobs, and of names with ``RelayQuota/entryBytes`` for every entry.
-  package var bytes: UInt64
-  /// The entries, live or not.
-  package var entries: UInt64
-  /// The bytes that all mailboxes together may hold; nil for as many as the disk has.
-  package var total: UInt64?
+/// A request to create a child mailbox, and the right to its parent.
+package struct RelayAdoption: Hashable, Sendable {
+  /// The parent mailbox and the kind of child.
+  package var parent: RelayParent
+  /// The right by which the session has the parent open.
+  ///
+  /// The log checks it in the same transaction.
+  package var authority: RelayAuthority
+  /// The session's own key; empty if none was proven.
+  package var author: [UInt8]
 
-  package init(bytes: UInt64 = 1 << 30, entries: UInt64 = 2_000_000, total: UInt64? = nil) {
-    self.bytes = bytes
-    self.entries = entries
-    self.total = total
-  }
-
-  /// Why a mailbox would hold too much after a put; nil if it would not.
-  package func refusal(of mailbox: RelayMailbox, _ share: RelayShare) -> RelayRefusal? {
-    share.refusal(
-      mailbox.roster, used: mailbox.usedBytes, limit: bytes(of: mailbox), \.usedBytes)
-      ?? share.refusal(
-        mailbox.roster, used: mailbox.head.position, limit: entries(of: mailbox), \.entries)
-  }
-
-  /// Whether a growing mailbox, together with all others, exceeds the relay's total.
-  package func isBeyondTotal(from before: UInt64, to after: UInt64, others: UInt64) -> Bool {
-    guard let total else { return false }
-    return after > before && others + after > total
-  }
-
-  /// The cost of an entry beside its name and blob: about what it takes in the log.
-  package static let entryBytes: UInt64 = 96
-
-  /// The cost of an entry without its blob.
-  package static func cost(ofName name: [UInt8]) -> UInt64 {
-    entryBytes + UInt64(name.count)
-  }
-}
-
-/// A mailbox as the log knows it, without its entries.
-package struct RelayMailbox: Hashable, Sendable {
-  /// The opaque name.
-  package var name: Identifier
-  /// The kind: sealed blobs, a catalogue, or a kind of a later version.
-  package var kind: RelayMailboxKind
-  /// The generation of the log and its last position.
-  package var head: RelayCursor
-  /// ``RelayChain`` at the head.
-  package var chain: Bytes32
-  /// The key that opens the mailbox, 32 bytes.
-  package var accessKey: [UInt8]
-  /// How often the key was set.
-  package var accessGeneration: UInt64
-  /// The roster, with how much each key stored.
-  package var roster: RelayRoster
-  /// The bytes in use, as ``RelayQuota`` counts.
-  package var usedBytes: UInt64
-  /// The operator's own quota for the mailbox, if there is one.
-  package var quotaBytes: UInt64?
-  /// The parent mailbox, if there is one.
-  package var parent: RelayParent?
-  /// The parent's roster.
-  package var parentRoster: RelayRoster?
-
-  /// The managers' keys, sorted.
-  package var managers: [[UInt8]] { roster.managers }
-
-  package init(
-    name: Identifier, kind: RelayMailboxKind, head: RelayCursor, chain: Bytes32,
-    accessKey: [UInt8], accessGeneration: UInt64, roster: RelayRoster, usedBytes: UInt64,
-    quotaBytes: UInt64?, parent: RelayParent? = nil, parentRoster: RelayRoster? = nil
-  ) {
-    self.name = name
-    self.kind = kind
-    self.head = head
-    self.chain = chain
-    self.accessKey = accessKey
-    self.accessGeneration = accessGeneration
-    self.roster = roster
-    self.usedBytes = usedBytes
-    self.quotaBytes = quotaBytes
+  package init(_ parent: RelayParent, by authority: RelayAuthority, author: [UInt8] = []) {
+    self.author = author
     self.parent = parent
-    self.parentRoster = parentRoster
+    self.authority = authority
   }
 }
 
@@ -248,30 +167,6 @@ package enum RelayAnswer: Hashable, Sendable {
   case roster(RelayRosterReport)
   /// The read was refused.
   case refused(RelayRefusal)
-}
-
-/// Why a log refused a read or write.
-package enum RelayRefusal: Hashable, Sendable {
-  /// No such mailbox, one that exists already, or no right to create it.
-  case forbidden
-  /// The authority's key is no longer the mailbox's.
-  case accessChanged
-  /// The access key has another generation than the one to be replaced.
-  case conflict
-  /// The mailbox would hold too much.
-  case quota
-  /// All mailboxes together would hold too much.
-  case full
-  /// The roster is full, or the last manager would be removed.
-  case managers
-  /// Only a manager may do this.
-  case notManager
-  /// The author has used up its share, in which others still have room.
-  case share
-  /// The parent has the maximum number of children, and no other right permits the creation.
-  case children
-  /// The token was valid for a number of mailboxes, and they have been created.
-  case tokenUsedUp
 }
 
 /// The port to the durable log of all mailboxes.

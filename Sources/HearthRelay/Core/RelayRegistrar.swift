@@ -2,24 +2,6 @@ import HearthCRDT
 import HearthRelayProtocol
 import HearthSync
 
-/// A request to create a child mailbox, and the right to its parent.
-package struct RelayAdoption: Hashable, Sendable {
-  /// The parent mailbox and the kind of child.
-  package var parent: RelayParent
-  /// The right by which the session has the parent open.
-  ///
-  /// The log checks it in the same transaction.
-  package var authority: RelayAuthority
-  /// The session's own key; empty if none was proven.
-  package var author: [UInt8]
-
-  package init(_ parent: RelayParent, by authority: RelayAuthority, author: [UInt8] = []) {
-    self.author = author
-    self.parent = parent
-    self.authority = authority
-  }
-}
-
 /// The current value of a right to register.
 package enum RelayRightStanding: Hashable, Sendable {
   /// It permits creating a mailbox.
@@ -144,21 +126,5 @@ extension RelayMailbox {
   /// Whether a session with this authority may create children of this mailbox.
   package func mayAdopt(by authority: RelayAuthority) -> Bool {
     parent == nil && kind == .sealed && refusal(of: authority) == nil
-  }
-}
-
-extension RelayQuota {
-  /// The bytes that a mailbox may hold.
-  ///
-  /// A child mailbox is created without a right to register, so it holds little. All children of
-  /// one mailbox hold 640 MiB at most, without any lock but their own.
-  package func bytes(of mailbox: RelayMailbox) -> UInt64 {
-    if let own = mailbox.quotaBytes { return own }
-    return mailbox.parent == nil ? bytes : min(bytes, RelayLimits.maximumChildBytes)
-  }
-
-  /// The entries that a mailbox may have.
-  package func entries(of mailbox: RelayMailbox) -> UInt64 {
-    mailbox.parent == nil ? entries : min(entries, RelayLimits.maximumChildEntries)
   }
 }

@@ -66,12 +66,24 @@ struct RelayFrameDecoder: ByteToMessageDecoder {
   }
 }
 
+/// What a connection reports to.
+protocol RelayConnectionOwner: AnyObject {
+  /// The connection is there, from an address for which limits are counted.
+  func opened(_ connection: RelayConnection, address: [UInt8])
+  /// The connection is gone.
+  func closed(_ connection: RelayConnection)
+  /// Processes one event; its output is sent at the next ``flush()``.
+  func handle(_ event: RelayEvent)
+  /// Starts the pending requests to the log and sends the pending output.
+  func flush()
+}
+
 /// One connection: reports events to the hub, and stops reading while its output queue is too long.
 final class RelayConnection: ChannelInboundHandler {
   typealias InboundIn = [UInt8]
 
   let id: RelaySessionID
-  private let hub: RelayHub
+  private let hub: any RelayConnectionOwner
   private let limit: RelayFrameLimit
   private var context: ChannelHandlerContext?
   private var isCongested = false
@@ -92,7 +104,7 @@ final class RelayConnection: ChannelInboundHandler {
   /// A slower network cannot carry a household.
   static let leastDrainedBytes = 512
 
-  init(id: RelaySessionID, hub: RelayHub, limit: RelayFrameLimit) {
+  init(id: RelaySessionID, hub: any RelayConnectionOwner, limit: RelayFrameLimit) {
     self.id = id
     self.hub = hub
     self.limit = limit

@@ -10,7 +10,7 @@ import NIOPosix
 ///
 /// Writes that queue while the log is busy go to it together: that is the group commit. Answers are
 /// sent after the commit, and each connection is flushed once a round.
-final class RelayHub {
+final class RelayHub: RelayConnectionOwner {
   private let loop: any EventLoop
   private let log: any RelayLog
   private let pool: NIOThreadPool

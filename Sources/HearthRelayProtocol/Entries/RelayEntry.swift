@@ -54,6 +54,13 @@ package struct RelayHeader: Hashable, Sendable {
       byteCount: 0, digest: RelayChain.emptyDigest)
   }
 
+  /// The header of the entry after its blob was removed.
+  package var withoutBlob: RelayHeader {
+    RelayHeader(
+      position: position, kind: kind, isReplaceable: isReplaceable, isLive: false, name: name,
+      byteCount: byteCount, digest: digest)
+  }
+
   /// The fewest bytes that an encoded header can have.
   static let minimumBytes = 37
 
@@ -174,7 +181,7 @@ package enum RelayChain {
     hasher.update(mailbox.low)
     hasher.update(generation.high)
     hasher.update(generation.low)
-    return hasher.value32()
+    return Bytes32(exactly: hasher.finalize())
   }
 
   /// The chain after one more entry.
@@ -187,7 +194,7 @@ package enum RelayChain {
     hasher.updateDelimited(header.name)
     hasher.update(UInt64(header.byteCount))
     hasher.update(header.digest.array)
-    return hasher.value32()
+    return Bytes32(exactly: hasher.finalize())
   }
 
   /// BLAKE2b-256("HRTH/relay-blob/v1" ‖ blob).
@@ -195,15 +202,9 @@ package enum RelayChain {
     var hasher = Blake2b.Hasher(count: 32)
     hasher.update("HRTH/relay-blob/v1" as Domain)
     hasher.update(blob)
-    return hasher.value32()
+    return Bytes32(exactly: hasher.finalize())
   }
 
   /// The digest in removals.
   package static let emptyDigest = digest(of: [])
-}
-
-extension Blake2b.Hasher {
-  fileprivate consuming func value32() -> Bytes32 {
-    Bytes32(exactly: finalize())
-  }
 }

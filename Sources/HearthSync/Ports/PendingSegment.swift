@@ -77,8 +77,14 @@ package struct PendingWait: Equatable, Sendable {
       seen = seen.raised(by: change.seen) ?? seen
       controlSeen = controlSeen.raised(by: change.controlSeen) ?? controlSeen
     }
-    seen = seen.prefix(PendingWait.maximumNoted)
-    controlSeen = controlSeen.prefix(PendingWait.maximumNoted)
+    seen = PendingWait.noted(seen)
+    controlSeen = PendingWait.noted(controlSeen)
+  }
+
+  /// The entries of the first authors only.
+  private static func noted(_ frontier: Frontier) -> Frontier {
+    guard frontier.entries.count > maximumNoted else { return frontier }
+    return Frontier(frontier.entries.prefix(maximumNoted).map { ($0.author, $0.sequence) })
   }
 
   /// The encoding for the store.
@@ -147,12 +153,5 @@ extension FalseClaim {
       author: change.author, sequence: change.sequence,
       kind: flags & 4 != 0 ? .summedUp : flags & 1 != 0 ? .past : .content,
       cited: try PendingWait.dot(from: &reader, "cited change"), isControl: flags & 2 != 0)
-  }
-}
-
-extension Frontier {
-  /// The entries of the first authors only.
-  fileprivate func prefix(_ count: Int) -> Frontier {
-    entries.count <= count ? self : Frontier(entries.prefix(count).map { ($0.author, $0.sequence) })
   }
 }

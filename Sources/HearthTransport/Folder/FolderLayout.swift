@@ -14,8 +14,6 @@ package enum FolderLayout {
   package static let snapshotsDirectory = "s"
   /// The directory of invitation bundles.
   package static let capsulesDirectory = "i"
-  /// The prefix of an unfinished file's name; sixteen hexadecimal digits follow.
-  package static let temporaryPrefix = ".tmp-"
 
   /// The note's text.
   ///
@@ -72,7 +70,9 @@ package enum FolderLayout {
   }
 
   /// The name of an unfinished file.
-  package static func temporaryName(_ random: UInt64) -> String { temporaryPrefix + hex(random) }
+  package static func temporaryName(_ random: UInt64) -> String {
+    FolderPattern.temporaryPrefix + hex(random)
+  }
 
   /// Reads a segment's path of exact form; nil for anything else.
   package static func segment(path: [String]) -> SegmentName? {
@@ -127,48 +127,4 @@ package enum FolderLayout {
     let text = String(number, radix: 16)
     return String(repeating: "0", count: max(0, digits - text.count)) + text
   }
-}
-
-/// The numbers read from one name, at most sixteen hexadecimal digits to a word.
-struct FolderFields: Comparable {
-  /// The longest name, that of a snapshot's chunk, needs six words.
-  private var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
-  private var used = 0
-
-  mutating func append(_ word: UInt64) {
-    switch used {
-    case 0: words.0 = word
-    case 1: words.1 = word
-    case 2: words.2 = word
-    case 3: words.3 = word
-    case 4: words.4 = word
-    case 5: words.5 = word
-    default: preconditionFailure("a name has at most six words, this one has \(used + 1)")
-    }
-    used += 1
-  }
-
-  /// The word at a position; zero beyond the last.
-  func number(_ place: Int) -> UInt64 {
-    switch place {
-    case 0: words.0
-    case 1: words.1
-    case 2: words.2
-    case 3: words.3
-    case 4: words.4
-    case 5: words.5
-    default: 0
-    }
-  }
-
-  /// The two words from a position on, as an identifier.
-  func identifier(_ place: Int) -> Identifier {
-    Identifier(high: number(place), low: number(place + 1))
-  }
-
-  static func == (left: FolderFields, right: FolderFields) -> Bool {
-    left.used == right.used && left.words == right.words
-  }
-
-  static func < (left: FolderFields, right: FolderFields) -> Bool { left.words < right.words }
 }

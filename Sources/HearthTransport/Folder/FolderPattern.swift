@@ -7,6 +7,9 @@ struct FolderPattern: Sendable {
   /// The number of bytes from the first digit to the last.
   let stemCount: Int
 
+  /// The prefix of an unfinished file's name; sixteen hexadecimal digits follow.
+  static let temporaryPrefix = ".tmp-"
+
   private init(groups: [Int], suffix: String) {
     self.groups = groups
     self.suffix = suffix
@@ -141,7 +144,7 @@ enum FolderEntry: Equatable {
 
   /// Whether this is exactly the name of an unfinished file of Hearth's.
   static func isTemporary(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-    let prefix = FolderLayout.temporaryPrefix.utf8
+    let prefix = FolderPattern.temporaryPrefix.utf8
     guard name.count == prefix.count + 16, name.starts(with: prefix) else { return false }
     return name.dropFirst(prefix.count).allSatisfy {
       (0x30...0x39).contains($0) || (0x61...0x66).contains($0)

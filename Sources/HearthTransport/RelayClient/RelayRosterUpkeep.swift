@@ -4,7 +4,7 @@ import HearthMembership
 import HearthRelayProtocol
 import HearthSync
 
-/// Brings the lists of mailboxes at a relay in line with the control log, as far as this device may.
+/// Brings the lists of mailboxes at a relay in line with the control log, as far as possible.
 package struct RelayRosterUpkeep<Turns: ReplicaTurns> {
   /// What came of a look at a mailbox's list.
   struct ListLook {
