@@ -332,6 +332,20 @@ struct RuleTests {
     #expect(StructureRule.sizeViolations(in: [file("B.swift", "extension String", 50)]).isEmpty)
   }
 
+  @Test("a type that another module extends is found, nested or not")
+  func foreignTypes() {
+    func file(_ module: String, _ text: String) -> StructureRule.Outline {
+      StructureRule.Outline(source(text, path: "Sources/\(module)/A.swift"))
+    }
+    let home = file("Low", "struct A {}\n\nextension A {}\n")
+    let other = file("High", "struct B {}\n\nextension String {}\n")
+    #expect(StructureRule.foreignViolations(in: [home, other]).isEmpty)
+    for opening in ["extension A {}", "extension A.Part: Sendable {}"] {
+      let found = StructureRule.foreignViolations(in: [home, file("High", opening + "\n")])
+      #expect(found.map(\.path) == ["Sources/High/A.swift"], "\(opening)")
+    }
+  }
+
   // MARK: Tracked files
 
   @Test("build products and lock files are found wherever they are")

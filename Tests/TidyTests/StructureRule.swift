@@ -8,7 +8,7 @@ enum StructureRule {
 
   /// Types that are larger, with how many functions they may have at most: no number may grow.
   static let largeTypes: [String: Int] = [
-    "Engine": 432, "ControlResolver": 130, "Membership": 95,
+    "Engine": 432, "ControlResolver": 130, "Membership": 4,
   ]
 
   /// What one file defines, extends and names.
@@ -136,6 +136,26 @@ enum StructureRule {
         path: home.path, line: 1,
         message: "\(name) has \(count) functions over all its extensions; at most \(limit): let "
           + "its parts be types of their own")
+    }
+  }
+
+  /// Types that another module than their own extends: there they hide what a module is made of.
+  static func foreignViolations(in outlines: [Outline]) -> [Violation] {
+    let homes = homes(in: outlines)
+    var foreign: [String: [Outline]] = [:]
+    for file in outlines {
+      for name in Set(file.extensions.keys.compactMap { $0.split(separator: ".").first }) {
+        guard let home = homes[String(name)], home.module != file.module else { continue }
+        foreign[String(name), default: []].append(file)
+      }
+    }
+    return foreign.sorted { $0.key < $1.key }.compactMap { name, files in
+      let limit = foreignExtensions[name] ?? 0
+      guard files.count > limit, let last = files.map(\.path).max() else { return nil }
+      return Violation(
+        path: last, line: 1,
+        message: "\(name) of another module is extended in \(files.count) files; at most "
+          + "\(limit): write a function or type of this module instead")
     }
   }
 }

@@ -63,11 +63,12 @@ struct TreeTests {
     expectNone(try (PackageTree.swiftFiles() + [manifest]).flatMap(SizeRule.violations(in:)))
   }
 
-  @Test("folders need each other one way only, and no type grows without end")
+  @Test("folders need each other one way only, and no type grows or spreads without end")
   func structure() throws {
     let outlines = try PackageTree.swiftFiles(below: ["Sources"]).map(StructureRule.Outline.init)
     expectNone(StructureRule.circleViolations(in: outlines))
     expectNone(StructureRule.sizeViolations(in: outlines))
+    expectNone(StructureRule.foreignViolations(in: outlines))
   }
 
   @Test("every relative link of a document leads somewhere")

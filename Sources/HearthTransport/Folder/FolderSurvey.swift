@@ -239,7 +239,7 @@ extension FolderSurvey {
       keeping: { name($0) != nil })
     for blocked in files.blocked {
       guard let name = name(blocked.fields) else { continue }
-      let error = TransportError.notRegular((place + [blocked.name]).place)
+      let error = FileFault.notRegular((place + [blocked.name]).place)
       blockedSegments.append(Blocked(name: name, error: error))
     }
     var names: [SegmentName] = []
@@ -275,7 +275,7 @@ extension FolderSurvey {
         guard let name = FolderLayout.snapshot(zone: zoneTag, file: blocked.fields) else {
           continue
         }
-        let error = TransportError.notRegular((place + [zone, blocked.name]).place)
+        let error = FileFault.notRegular((place + [zone, blocked.name]).place)
         survey.blockedSnapshots.append(Blocked(name: name, error: error))
       }
       for file in files.items {

@@ -17,7 +17,7 @@ extension FolderSurvey {
     // The entry was removed between two steps, so treat it as never listed.
     if fault.number == ENOENT { return }
     report(
-      TransportError(fault, place: path.place, doing: "reading", isWriting: false)
+      fault.error(at: path.place, doing: "reading", isWriting: false)
         .problem(hidesData: true))
   }
 

@@ -224,7 +224,7 @@ extension FolderTransport {
     do {
       return try Directory.root(path)
     } catch {
-      throw TransportError(root: error, path: path)
+      throw error.error(ofRoot: path)
     }
   }
 
@@ -267,19 +267,19 @@ extension FolderTransport {
         try directory.read(path[path.count - 1], limit: bounds.maximumFileBytes)
       }
     } catch {
-      if error.number == ENOENT { return .failure(.absent(path.place)) }
+      if error.number == ENOENT { return .failure(FileFault.absent(path.place)) }
       return .failure(
-        TransportError(error, place: path.place, doing: "reading", isWriting: false))
+        error.error(at: path.place, doing: "reading", isWriting: false))
     }
     switch content {
-    case .missing: return .failure(.absent(path.place))
-    case .notRegular: return .failure(.notRegular(path.place))
+    case .missing: return .failure(FileFault.absent(path.place))
+    case .notRegular: return .failure(FileFault.notRegular(path.place))
     case .tooLarge(let size):
-      return .failure(.oversized(path.place, size: size, limit: bounds.maximumFileBytes))
+      return .failure(FileFault.oversized(path.place, size: size, limit: bounds.maximumFileBytes))
     case .bytes(let bytes):
-      if bytes.isEmpty { return .failure(.empty(path.place)) }
+      if bytes.isEmpty { return .failure(FileFault.empty(path.place)) }
       if let expected, digest(bytes) != expected {
-        return .failure(.mismatch(path.place, bytes))
+        return .failure(FileFault.mismatch(path.place, bytes))
       }
       return .success(bytes)
     }
@@ -306,7 +306,7 @@ extension FolderTransport {
       } catch {
         // If the directory does not exist, the file does not exist either.
         if [ENOENT, ENOTDIR, ELOOP].contains(error.number) { continue }
-        throw TransportError(error, place: path.place, doing: "removing", isWriting: true)
+        throw error.error(at: path.place, doing: "removing", isWriting: true)
       }
     }
   }
@@ -325,7 +325,7 @@ extension FolderTransport {
         remedy: "report this as a fault of Hearth")
     }
     guard bytes.count <= bounds.maximumFileBytes else {
-      throw TransportError.oversized(
+      throw FileFault.oversized(
         path.place, size: Int64(bytes.count), limit: bounds.maximumFileBytes)
     }
     let root = try openRoot()
@@ -410,7 +410,7 @@ extension FolderTransport {
     do throws(SystemFault) {
       try body()
     } catch {
-      throw TransportError(error, place: place, doing: doing, isWriting: isWriting)
+      throw error.error(at: place, doing: doing, isWriting: isWriting)
     }
   }
 

@@ -85,7 +85,8 @@ package final class FolderWatcher: Sendable {
     // Sockets, because only they can be made close-on-exec in the same step.
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
-      throw TransportError(.last("socketpair"), place: path, doing: "watching", isWriting: false)
+      throw SystemFault.last("socketpair").error(
+        at: path, doing: "watching", isWriting: false)
     }
     self.cancellation = (ends[0], ends[1])
     state.withLock { arm(&$0) }

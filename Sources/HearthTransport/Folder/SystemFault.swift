@@ -26,34 +26,34 @@ package struct SystemFault: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-extension TransportError {
+// MARK: - In words for people
+
+extension SystemFault {
   /// Describes why the folder itself cannot be opened.
-  init(root fault: SystemFault, path: String) {
-    switch fault.number {
+  func error(ofRoot path: String) -> TransportError {
+    switch number {
     case ENOENT:
-      self.init(
+      TransportError(
         .folderMissing, place: path, message: "the shared folder \(path) does not exist",
         remedy: "create it, plug in or mount its disk, or wait until the program that syncs it has "
-          + "made it; this device keeps everything until then", cause: fault)
+          + "made it; this device keeps everything until then", cause: self)
     case ENOTDIR:
-      self.init(
+      TransportError(
         .folderNotDirectory, place: path, message: "\(path) is a file, not a folder",
-        remedy: "name a folder", cause: fault)
-    default:
-      self.init(fault, place: path, doing: "opening the shared folder", isWriting: false)
+        remedy: "name a folder", cause: self)
+    default: error(at: path, doing: "opening the shared folder", isWriting: false)
     }
   }
 
-  /// Describes a failed system call.
+  /// Describes the failed call.
   ///
   /// - Parameters:
-  ///   - fault: the failed call.
   ///   - place: the file or folder that it concerned.
   ///   - doing: what was attempted, as in "storing".
   ///   - isWriting: whether it would have changed the folder.
-  init(_ fault: SystemFault, place: String, doing: String, isWriting: Bool) {
-    let (code, trouble, remedy): (Code, String, String) =
-      switch fault.number {
+  func error(at place: String, doing: String, isWriting: Bool) -> TransportError {
+    let (code, trouble, remedy): (TransportError.Code, String, String) =
+      switch number {
       case ENOSPC, EDQUOT:
         (
           .diskFull, "the disk is full",
@@ -91,8 +91,8 @@ extension TransportError {
           "check the disk and the program that syncs the folder, then sync again"
         )
       }
-    self.init(
+    return TransportError(
       code, place: place, message: "\(doing) failed at \(place): \(trouble)", remedy: remedy,
-      cause: fault)
+      cause: self)
   }
 }

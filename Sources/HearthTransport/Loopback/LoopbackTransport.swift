@@ -41,7 +41,7 @@ package final class LoopbackTransport: Transport, Sendable {
   /// - Throws: `TransportError.Code.notFound`.
   package func fetch(_ name: SegmentName) throws -> [UInt8] {
     guard let bytes = content.withLock({ $0.segments[name] }) else {
-      throw TransportError.absent("\(name.digest)")
+      throw FileFault.absent("\(name.digest)")
     }
     return bytes
   }
@@ -82,7 +82,7 @@ package final class LoopbackTransport: Transport, Sendable {
   private func check(_ bytes: [UInt8], digest expected: Identifier?, hasName: Bool) throws {
     let limit = FolderBounds.standard.maximumFileBytes
     guard bytes.count <= limit else {
-      throw TransportError.oversized("memory", size: Int64(bytes.count), limit: limit)
+      throw FileFault.oversized("memory", size: Int64(bytes.count), limit: limit)
     }
     guard hasName, !bytes.isEmpty, expected == nil || digest(bytes) == expected else {
       throw TransportError(

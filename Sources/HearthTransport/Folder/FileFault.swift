@@ -1,7 +1,7 @@
 import HearthSync
 
 /// The faults of single files, each with one wording.
-extension TransportError {
+enum FileFault {
   private static let arriving =
     "it may still be arriving; if it stays damaged, `hearth sync --check` on a device that has it "
     + "repairs it; or delete it: its author puts it back"
