@@ -8,7 +8,14 @@ enum StructureRule {
 
   /// Types that are larger, with how many functions they may have at most: no number may grow.
   static let largeTypes: [String: Int] = [
-    "Engine": 432, "ControlResolver": 130, "Membership": 4,
+    "Engine": 432, "ControlResolver": 130, "Membership": 95,
+  ]
+
+  /// Types that files of another module extend, with how many files at most: no number may grow.
+  static let foreignExtensions: [String: Int] = [
+    "AuditEntry": 1, "ChallengeOffer": 1, "Change": 1, "ControlOperation": 1, "Frontier": 2,
+    "Identifier": 1, "Membership": 4, "Operation": 1, "ProjectionSource": 1, "PublicValue": 1,
+    "RecordState": 2, "Role": 1, "StoredRecord": 1, "Value": 3, "WaitingJoin": 1, "Weekday": 1,
   ]
 
   /// What one file defines, extends and names.

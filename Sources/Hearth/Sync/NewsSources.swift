@@ -43,7 +43,8 @@ struct NewsSources: NodeWork {
     let link = try Connections.link(
       setting.path, token: setting.token, device: device.hex, identity: engine.identity)
     return RelayNewsSource(
-      place: setting.path, accesses: accesses.map { relay.client.directory.completing($0) }, link: link)
+      place: setting.path, accesses: accesses.map { relay.client.directory.completing($0) },
+      link: link)
   }
 }
 
