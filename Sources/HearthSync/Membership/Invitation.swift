@@ -333,7 +333,7 @@ extension Engine {
 
   /// Adds zones whose keys are sealed to a key pair, and learns keys of zones that exist already.
   ///
-  /// - Parameter logs: The logs of the control zone that the sender had. No listing leaves them out,
+  /// - Parameter logs: The logs of the control zone that the sender had. No listing omits them,
   ///   however many files of strangers lie beside them.
   mutating func take(
     _ grants: [InvitationCapsule.ZoneGrant], of group: GroupID, _ database: DatabaseKind,
