@@ -68,10 +68,13 @@ struct FolderBoundsTests {
     let full = try scratch.transport(bounds: bounds).list(zoneTag: zone)
     #expect(full.segments == names)
     #expect(full.problems == [])
-    _ = fill(scratch, author: 4, 1...1)
+    let last = fill(scratch, author: 4, 1...1)
     let over = try scratch.transport(bounds: bounds).list(zoneTag: zone)
     #expect(over.segments == names)
     #expect(over.problems.map(\.hidesData) == [true])
+    // Another second leaves out another one, so that nobody stays hidden.
+    let later = try scratch.transport(bounds: bounds, now: 1).list(zoneTag: zone)
+    #expect(later.segments == names.prefix(2) + last)
   }
 
   @Test("Of too many author directories, known authors and first lives are looked into first")

@@ -184,6 +184,11 @@ extension Engine {
       try worthFetching(
         plan.fetches(from: taking.listing, except: failed.union(taking.vain)), in: zone,
         nowMilliseconds: nowMilliseconds))
+    // Strangers' files would take the room of those that a newcomer needs.
+    let expected = names.filter { zone.expectedTags.contains($0.authorTag) }
+    if !expected.isEmpty {
+      names = expected + names.filter { !zone.expectedTags.contains($0.authorTag) }
+    }
     if let former { names.removeAll { !former.contains($0) } }
     if Mutant.skipsOwnEarlierLives.isActive {
       let own = zone.authorTag(of: device)

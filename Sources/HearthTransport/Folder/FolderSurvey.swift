@@ -204,8 +204,9 @@ extension FolderSurvey {
   /// The author directories to read: all, or as many as the bound allows.
   ///
   /// Preferred authors come first, then the others. In each group, every author's first incarnation
-  /// comes before any author's second. So neither a flood of names nor an author with many
-  /// incarnations hides the others.
+  /// comes before any author's second. With which of the others the listing begins changes every
+  /// second. So neither a flood of names nor an author with many incarnations hides anybody for
+  /// long.
   private mutating func chosen(
     _ authors: [FolderHarvest.Item], _ place: [FolderName]
   ) -> [FolderHarvest.Item] {
@@ -218,8 +219,12 @@ extension FolderSurvey {
       defer { lives[tag, default: 0] += 1 }
       return (isOther: preferred.contains(tag) ? 0 : 1, life: lives[tag, default: 0])
     }
+    let shift = Int(now.magnitude % UInt64(authors.count))
+    func turn(_ place: Int) -> Int {
+      ranks[place].isOther == 0 ? place : (place + shift) % authors.count
+    }
     let kept = authors.indices.sorted {
-      (ranks[$0].isOther, ranks[$0].life, $0) < (ranks[$1].isOther, ranks[$1].life, $1)
+      (ranks[$0].isOther, ranks[$0].life, turn($0)) < (ranks[$1].isOther, ranks[$1].life, turn($1))
     }
     return kept.prefix(bound).sorted().map { authors[$0] }
   }

@@ -58,7 +58,8 @@ package final class FolderTransport: Transport, Sendable {
   ///   - path: the folder, which must exist when it is used.
   ///   - digest: BLAKE2b-128 of sealed bytes.
   ///   - bounds: limits on what is read; only tests choose others.
-  ///   - now: seconds since 1970, used for nothing but the age of abandoned temporary files.
+  ///   - now: seconds since 1970: the age of abandoned temporary files, and whose turn it is where
+  ///     there are too many authors.
   package convenience init(
     path: String, digest: @escaping @Sendable ([UInt8]) -> Identifier,
     bounds: FolderBounds = .standard,
