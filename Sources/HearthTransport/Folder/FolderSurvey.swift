@@ -205,8 +205,8 @@ extension FolderSurvey {
   ///
   /// Preferred authors come first, then the others. In each group, every author's first incarnation
   /// comes before any author's second. With which of the others the listing begins changes every
-  /// second. So neither a flood of names nor an author with many incarnations hides anybody for
-  /// long.
+  /// hour, but not during a sync. So neither a flood of names nor an author with many incarnations
+  /// hides anybody for long.
   private mutating func chosen(
     _ authors: [FolderHarvest.Item], _ place: [FolderName]
   ) -> [FolderHarvest.Item] {
@@ -219,7 +219,7 @@ extension FolderSurvey {
       defer { lives[tag, default: 0] += 1 }
       return (isOther: preferred.contains(tag) ? 0 : 1, life: lives[tag, default: 0])
     }
-    let shift = Int(now.magnitude % UInt64(authors.count))
+    let shift = Int((now / 3_600).magnitude % UInt64(authors.count))
     func turn(_ place: Int) -> Int {
       ranks[place].isOther == 0 ? place : (place + shift) % authors.count
     }
