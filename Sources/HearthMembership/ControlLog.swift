@@ -23,6 +23,8 @@ package final class ControlItem: Sendable {
   package let branch: Int?
   /// The device whose keys it contains, valid or not; nil if it contains none.
   let shown: DeviceID?
+  /// Whether the device that joins by it made the id of the person as whom it joins.
+  let isByMaker: Bool
 
   package init(
     id: RecordID, version: Version, cause: Frontier, operation: ControlOperation,
@@ -37,6 +39,12 @@ package final class ControlItem: Sendable {
     self.citations = citations
     self.branch = branch
     shown = operation.card.map(Membership.cardID)
+    isByMaker = ControlItem.isByMaker(operation, shown)
+  }
+
+  private static func isByMaker(_ operation: ControlOperation, _ shown: DeviceID?) -> Bool {
+    guard let shown, let join = operation.joining else { return false }
+    return join.person == PersonID(madeBy: shown)
   }
 
   private init(_ item: ControlItem, at position: Dot, cause: Frontier) {
@@ -49,6 +57,7 @@ package final class ControlItem: Sendable {
     citations = item.citations
     branch = item.branch
     shown = item.shown
+    isByMaker = item.isByMaker
   }
 
   /// The device that wrote it.

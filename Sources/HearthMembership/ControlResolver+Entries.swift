@@ -208,6 +208,7 @@ extension ControlResolver {
     verdict.given = terms.role
     verdict.admitted = place
     let wasHere = live.beginnings[number].contains { holds($0, past) }
+    verdict.isFirst = !wasHere
     guard wasHere, terms.person == nil else { return nil }
     let wasTheirs = live.enrolments[log.entrants[place]].contains {
       holds($0, past) && log.comers[$0] == number

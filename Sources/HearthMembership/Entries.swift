@@ -35,7 +35,7 @@ final class Entries {
     contestUses(candidates, confirmations, &contests)
     contestDoubles(candidates, confirmations, &contests, onlyByFinal: false)
     return candidates.map { place in
-      // Only a rival that is also final can contest a final join.
+      // A rival that is not final contests a final one only as the device that made the id.
       let contest = contests[place]
       return Decision(
         place: place, contest: contest,
@@ -242,21 +242,17 @@ final class Entries {
 
   /// Contests all but one of several joins under one person, or of one device under several people.
   ///
-  /// The confirmed join wins, then the first in log order.
+  /// The stronger claim wins, then the first in log order.
   private func contestDoubles(
     _ candidates: [Int], _ confirmations: [Int?], _ contests: inout [VoidReason?],
     onlyByFinal: Bool
   ) {
     var final = confirmations
     var against = contests
-    func isBefore(_ one: Int, _ other: Int) -> Bool {
-      let isFinal = (final[one] != nil, final[other] != nil)
-      if isFinal.0 != isFinal.1 { return isFinal.0 }
-      let ranks = (finality(final[one]), finality(final[other]))
-      if ranks.0 != ranks.1 { return ranks.0 > ranks.1 }
-      guard !log.forked.isEmpty, log.areBranches(one, other) else { return one < other }
-      let seen = (fold.witness(of: one, beside: other), fold.witness(of: other, beside: one))
-      return seen.0 != seen.1 ? seen.0 > seen.1 : one < other
+    func isBefore(_ one: Int, _ other: Int, _ rule: VoidReason.Rule) -> Bool {
+      let claim = EntryClaim(one, confirmedBy: final[one], under: rule, in: fold)
+      let rival = EntryClaim(other, confirmedBy: final[other], under: rule, in: fold)
+      return claim != rival ? claim > rival : precedes(one, other)
     }
     func mark(
       _ places: [Int], _ others: [Int], _ rule: VoidReason.Rule,
@@ -267,7 +263,7 @@ final class Entries {
         func isRival(_ other: Int) -> Bool {
           other != place && against[other] == nil && (!onlyByFinal || final[other] != nil)
             && log.areConcurrent(other, place)
-            && areDoubles(other, place) && isBefore(other, place)
+            && areDoubles(other, place) && isBefore(other, place, rule)
         }
         // Almost all joins are ordered causally, so only concurrent ones are compared.
         let near = near.of(place, among: places) + near.of(place, among: others)
@@ -311,16 +307,20 @@ final class Entries {
     }
   }
 
+  /// Whether one of two joins of equal claims comes first: in two branches of a log the one that a
+  /// higher rank had seen without the other, else the first in log order.
+  private func precedes(_ one: Int, _ other: Int) -> Bool {
+    guard !log.forked.isEmpty, log.areBranches(one, other) else { return one < other }
+    let seen = (fold.witness(of: one, beside: other), fold.witness(of: other, beside: one))
+    return seen.0 != seen.1 ? seen.0 > seen.1 : one < other
+  }
+
   private func rivalled(_ counting: [Int]) -> [PersonID: [Int]] {
     let several = counting.filter { place in
       fold.given(place) != nil
         && fold.enrolledPerson(place).map { fold.index.additions[$0]?.count ?? 0 > 1 } ?? false
     }
     return Dictionary(grouping: several) { fold.enrolledPerson($0) ?? .zero }
-  }
-
-  private func finality(_ confirmation: Int?) -> Int {
-    confirmation.map { fold.standing($0) } ?? 0
   }
 
   private func isOwnJoining(_ place: Int) -> Bool {

@@ -247,6 +247,15 @@ extension Membership {
   }
 }
 
+extension PersonID {
+  /// Makes the id of the person of a device that is nobody's yet.
+  ///
+  /// No other device leads to this id, so the id shows which device made it.
+  package init(madeBy device: DeviceID) {
+    self = derivedIdentifier("HRTH/person/v1", device.bytes)
+  }
+}
+
 /// Derives an identifier from public parts: BLAKE2b-128 over a domain and the parts.
 package func derivedIdentifier(_ domain: Domain, _ parts: [UInt8]...) -> Identifier {
   guard let identifier = Identifier(bytes: DerivedID.make(domain: domain, parts: parts)) else {

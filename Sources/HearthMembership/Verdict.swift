@@ -22,6 +22,8 @@ struct Verdict: Equatable {
   var admitted: Int?
   /// Whether it admits somebody by an invitation.
   var isEntry = false
+  /// Whether its author joins as a person who had never been in the group.
+  var isFirst = false
   /// The operation that made the invitation by which it admits somebody.
   var invite: Int?
   /// Whether its proof was checked.

@@ -69,7 +69,7 @@ package enum VoidReason: Equatable, Sendable {
     case invitationClosed
     /// Other joins, earlier in order, used up the invitation.
     case invitationUsedUp
-    /// Another device joined under the same person earlier in order.
+    /// Another device joined under the same person with a stronger claim, or earlier in order.
     case samePerson
     /// The device joined under another name in another branch of its log.
     case deviceTwice

@@ -131,7 +131,7 @@ enum MembershipHistory {
       if random.oneIn(2) {
         world.rotate(hand, byWords: random.oneIn(2), second: other)
       } else {
-        let fresh = world.addHand(person: Int(subject.low))
+        let fresh = world.addHand(as: subject)
         world.tell(fresh, other)
         world.recover(fresh, revokesOthers: random.oneIn(2))
       }
@@ -140,9 +140,7 @@ enum MembershipHistory {
       let invite = invites[random.below(invites.count)]
       let isNew = random.oneIn(2)
       let joiner =
-        random.oneIn(5)
-        ? other
-        : world.addHand(person: isNew ? 20 + world.hands.count : Int(subject.low))
+        random.oneIn(5) ? other : isNew ? comer(&world) : world.addHand(as: subject)
       world.tell(joiner, hand)
       if random.oneIn(3) {
         world.write(
@@ -154,6 +152,12 @@ enum MembershipHistory {
         world.join(joiner, invite)
       }
     }
+  }
+
+  /// A device of somebody new; every second one makes the id of its person.
+  private static func comer(_ world: inout MembershipWorld) -> Int {
+    world.hands.count.isMultiple(of: 2)
+      ? world.addMaker() : world.addHand(person: 20 + world.hands.count)
   }
 
   /// Mostly orderly work of a large group, with some of it at the same time.

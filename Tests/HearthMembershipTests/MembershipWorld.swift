@@ -63,13 +63,21 @@ struct MembershipWorld {
 
   static func person(_ number: Int) -> PersonID { Identifier(high: 0xbeef, low: UInt64(number)) }
 
-  mutating func addHand(person: Int) -> Int {
+  mutating func addHand(person: Int) -> Int { addHand(as: MembershipWorld.person(person)) }
+
+  mutating func addHand(as person: PersonID) -> Int {
     let card = MembershipWorld.card(hands.count)
     hands.append(
       Hand(
-        number: hands.count, card: card, id: Membership.cardID(of: card),
-        person: MembershipWorld.person(person), origin: hands.count))
+        number: hands.count, card: card, id: Membership.cardID(of: card), person: person,
+        origin: hands.count))
     return hands.count - 1
+  }
+
+  /// A device that makes the id of its person.
+  mutating func addMaker() -> Int {
+    addHand(
+      as: PersonID(madeBy: Membership.cardID(of: MembershipWorld.card(hands.count))))
   }
 
   /// Writes an operation with a device, after what it has seen.
@@ -299,7 +307,8 @@ struct MembershipWorld {
     settle()
     let owner = ownerHand()
     if path == .founder { return founder(as: role) }
-    let person = (hands.map(\.person.low).max() ?? 0) + 1
+    let numbered = hands.map(\.person).filter { $0.high == MembershipWorld.person(0).high }
+    let person = (numbered.map(\.low).max() ?? 0) + 1
     let hand = addHand(person: Int(person))
     let granted = role == .owner ? Role.admin : role
     if path == .approved {
@@ -360,7 +369,7 @@ struct MembershipWorld {
   /// A further device of a device's person.
   mutating func second(of hand: Int) -> Int {
     let invite = invite(hand, .reader, person: hands[hand].person)
-    let added = addHand(person: Int(hands[hand].person.low))
+    let added = addHand(as: hands[hand].person)
     settle()
     join(added, invite)
     settle()

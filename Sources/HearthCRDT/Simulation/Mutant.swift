@@ -166,6 +166,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lowerRankGoesFirst
   /// Nothing makes a join final.
   case entryIsNeverFinal
+  /// The device that made a person's id has no better claim to the id than others.
+  case idsBelongToNobody
   /// A key or role confirms joins that its author knew to be pending.
   case keysConfirmWhoWaits
   /// A void operation took part in resolving other conflicts.
