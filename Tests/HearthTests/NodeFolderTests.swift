@@ -1,5 +1,8 @@
 import Foundation
 import Hearth
+import HearthCRDT
+import HearthMembership
+import HearthSync
 import Testing
 
 @Suite("The files of a node")
@@ -20,6 +23,23 @@ struct NodeFolderTests {
     } catch {
       return (error as? HearthError)?.code
     }
+  }
+
+  @Test("A new node's device makes the id of its person; with words the person keeps theirs")
+  func person() async throws {
+    let family = try Family()
+    let node = try await create(family.home("nia"))
+    let made = PersonID(madeBy: await node.device)
+    #expect(await node.person == made)
+    let household = try await node.createHousehold(named: "Home")
+    let group = try #require(await node.dataZones().first { $0.id == household }).group
+    #expect(await node.membership(of: group).people.map(\.id) == [made])
+    try await node.close()
+    let recovered = try await Node.create(
+      at: family.home("again"), person: "Nia", personID: made, device: "n", passphrase: nil,
+      schema: Family.schema)
+    #expect(await recovered.person == made)
+    try await recovered.close()
   }
 
   @Test("Nothing takes the place of data whose key is missing; with the key back all is there")

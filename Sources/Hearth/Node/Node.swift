@@ -55,7 +55,7 @@ package actor Node {
     try DurableFile.write([], to: folder.database, mode: 0o600)
     let (identity, master) = try DeviceIdentity.generate()
     let file = try KeyFile.seal([SecretBytes(master)], passphrase: try wrapped(passphrase))
-    let personID = try personID ?? Engine<ReplicaStore>.randomIdentifier()
+    let personID = try personID ?? PersonID(madeBy: deviceID(of: identity))
     let profile = NodeProfile(
       personID: personID.hex, personName: person, deviceName: device)
     let node = try Node(

@@ -186,7 +186,7 @@ extension Engine {
 }
 
 /// The id of the device that an identity is for.
-func deviceID(of identity: DeviceIdentity) throws -> DeviceID {
+package func deviceID(of identity: DeviceIdentity) throws -> DeviceID {
   guard let device = Identifier(bytes: identity.publicKeys.deviceID) else {
     throw SyncError(.corrupt, "the device id has the wrong length")
   }

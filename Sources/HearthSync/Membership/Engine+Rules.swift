@@ -5,8 +5,9 @@ import HearthMembership
 extension Engine {
   /// The version of the rules by which this program resolves membership.
   ///
-  /// Version 1 had a precedence table; version 2 uses the principles of decision 0056.
-  package static var membershipRules: UInt64 { 2 }
+  /// Version 1 had a precedence table; version 2 uses the principles of decision 0056; in version 3
+  /// the device that made a person's id goes before others that join under the id.
+  package static var membershipRules: UInt64 { 3 }
   private static var membershipRulesFact: String { "membership.rules" }
 
   /// Rebuilds records that an earlier version judged by other membership rules.

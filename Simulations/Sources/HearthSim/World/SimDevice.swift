@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthRelayProtocol
 import HearthStore
 import HearthSync
@@ -95,9 +96,12 @@ final class SimDevice {
     self.seed = seed
     self.disk = disk
     SimDevice.seedChance(seed, UInt64(index), 0)
-    let own = try Engine<ReplicaStore>.randomIdentifier()
-    self.person = person ?? own
-    identity = try DeviceIdentity.generate().0
+    // An old program draws a person's id at random.
+    let drawn = try Engine<ReplicaStore>.randomIdentifier()
+    let own = try DeviceIdentity.generate().0
+    let made = PersonID(madeBy: Identifier(bytes: own.publicKeys.deviceID) ?? .zero)
+    self.person = person ?? (device.build == "old" ? drawn : made)
+    identity = own
   }
 
   /// A device that begins as an exact copy of another: same keys, same data, another disk.
