@@ -55,4 +55,71 @@ struct TrustTests {
     try family.meet(honest)
     #expect(Set(honest.map { family.membership($0).summary }).count == 1)
   }
+
+  /// A further engine that joins with the stock program, by what it was given of the log.
+  private func comer(
+    _ name: String, by made: MadeInvitation, from log: [[UInt8]], as person: PersonID? = nil,
+    into family: inout EngineFamily
+  ) throws -> Int {
+    var engine = try EngineFamily.engine()
+    let opened = try engine.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    _ = try engine.receive(log, in: family.control, nowMilliseconds: now)
+    try engine.finishJoining(
+      opened, with: made.secret, person: person ?? PersonID(madeBy: engine.device),
+      personName: name, deviceName: name, nowMilliseconds: now)
+    family.members.append(engine)
+    return family.members.count - 1
+  }
+
+  /// Lets an admin hear of nobody but one newcomer, and confirm the joining.
+  private func confirm(_ comer: Int, by admin: Int, _ family: inout EngineFamily) throws {
+    try family.send(comer, to: [admin])
+    let device = family.members[comer].device
+    let joining = family.membership(admin).items.last {
+      guard case .join(let join) = $0.operation else { return false }
+      return Membership.cardID(of: join.device) == device
+    }
+    try family.members[admin].perform(
+      [.confirm([try #require(joining).id])], in: family.group, nowMilliseconds: now)
+  }
+
+  @Test(
+    "Negative 35: the device that made a person's id keeps it, whatever a lying admin confirms",
+    arguments: [false, true], [false, true])
+  func takenID(isThiefFirst: Bool, isConfirmed: Bool) throws {
+    var family = try EngineFamily(3)
+    let (honest, liar) = (1, 2)
+    for admin in [honest, liar] { try family.setRole(admin, .admin, by: 0) }
+    let made = try family.members[0].invite(
+      to: family.group, named: "Home", role: .member, maximumUses: 3,
+      expiresMilliseconds: now * 2, nowMilliseconds: now)
+    try family.meet([0, honest, liar])
+    let early = try family.published(0, family.control)
+    try family.members[0].heartbeat(in: family.group, nowMilliseconds: now)
+    let late = try family.published(0, family.control)
+    let ben = try comer("ben", by: made, from: isThiefFirst ? late : early, into: &family)
+    try family.set(ben, 5, 5)
+    if isConfirmed { try confirm(ben, by: honest, &family) }
+    // An accomplice knows the link and Ben's id, and is given nothing newer than suits.
+    let thief = try comer(
+      "thief", by: made, from: isThiefFirst ? early : late, as: try family.person(ben),
+      into: &family)
+    try family.set(thief, 6, 6)
+    try confirm(thief, by: liar, &family)
+    #expect(family.membership(liar).isActive(family.members[thief].device))
+    let others = [0, honest, liar, ben]
+    try family.send(thief, to: others)
+    try family.meet(others)
+    try family.send(0, to: [thief])
+    for member in family.members.indices {
+      let membership = family.membership(member)
+      #expect(membership.role(of: family.members[ben].device) == .member, "member \(member)")
+      #expect(!membership.isActive(family.members[thief].device), "member \(member)")
+    }
+    for member in others {
+      #expect(try family.shown(member, 5) == .int(5), "member \(member)")
+      #expect(try family.shown(member, 6) == nil, "member \(member)")
+    }
+    #expect(Set(family.members.indices.map { family.membership($0).summary }).count == 1)
+  }
 }
