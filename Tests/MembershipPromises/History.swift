@@ -30,6 +30,22 @@ package enum Role: Int, Sendable, Hashable, CaseIterable, CustomStringConvertibl
   }
 }
 
+/// Who made the number of a person.
+///
+/// A device makes its person's number out of itself: it can be told from the number, and nobody
+/// makes another device with that number. Low numbers tell nothing of their makers.
+package enum Maker {
+  private static let first = 1_000_000
+
+  /// The number that a device makes for its person.
+  package static func person(of device: Int) -> Int { first + device }
+
+  /// The device that made a person's number, as far as the number tells.
+  package static func device(of person: Int) -> Int? {
+    person < first ? nil : person - first
+  }
+}
+
 /// One thing that a device says.
 ///
 /// Persons, devices, invitations and words are small numbers. A set of words belongs to the

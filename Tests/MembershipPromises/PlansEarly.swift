@@ -151,3 +151,33 @@ func planT5(confirmedFirst: Bool) -> Plan {
     confirmedFirst ? "T5a" : "T5b", "a second holder takes Ben's person number", world,
     [.role(5, .member), .active(50), .inactive(3)])
 }
+
+/// T5 under a number that Ben's device made, with a lying admin who confirms the second holder.
+///
+/// Ben is confirmed by another admin or by nobody, and is earlier in the order or later.
+func planT5Made(isConfirmed: Bool, isEarlier: Bool) -> Plan {
+  let ben = Maker.person(of: 50)
+  var world = World.founded(liars: [3, 30])
+  world.welcome(30, as: 3, .admin, host: 0)
+  world.welcome(10, as: 1, .admin, host: 0)
+  let number = world.link(by: 0, .member, uses: 3)
+  let seen = world.issue(of: number)
+  world.deliver(seen, to: 10)
+  for _ in 0..<3 { world.write(0, .heartbeat) }
+  let later = world.acts.count - 1
+  world.deliver(isEarlier ? seen : later, to: 50)
+  world.write(50, .join(invite: number, person: ben))
+  if isConfirmed {
+    world.sync(50, 10)
+    world.write(10, .confirm(device: 50))
+  }
+  let theft = world.write(
+    3, .join(invite: number, person: ben), .asOf(isEarlier ? later : seen))
+  world.write(30, .confirm(device: 3), .asOf(theft))
+  world.syncAll([0, 10, 50])
+  world.write(10, .heartbeat)
+  return Plan(
+    "T5" + (isConfirmed ? (isEarlier ? "c" : "d") : (isEarlier ? "e" : "f")),
+    "a second holder takes the number that Ben's device made", world,
+    [.role(ben, .member), .active(50), .inactive(3), .owner(0), .role(1, .admin)])
+}

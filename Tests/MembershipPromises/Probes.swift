@@ -15,6 +15,7 @@ extension Truth {
     }
     switch ledger.moves[time] {
     case .join, .admit:
+      if isUsurped(time) { return .numberIsItsMakers }
       if let role, role.rank > final.people[person].highest { return .noGain }
       return isVouched(ledger.moves[time], ledger.device[time]) ? staying(time) : .liveness
     case .remove, .confirmHandover: return .lasting
@@ -28,10 +29,12 @@ extension Truth {
     let person = ledger.owner[device]
     if isIn, person >= 0, final.people[person].isOut, cause[person] >= 0 { return .lasting }
     guard time >= 0, person >= 0 else {
+      if isUsurper(device) { return .numberIsItsMakers }
       return isLate { $0.device == device } ? .expiryHolds : .noGain
     }
     switch ledger.moves[time] {
     case .join, .admit:
+      if isUsurped(time) { return .numberIsItsMakers }
       return isVouched(ledger.moves[time], device) ? staying(time) : .liveness
     case .revoke:
       return ledger.owner[ledger.device[time]] == person ? .stolenDevice : .lasting
@@ -142,6 +145,7 @@ extension Truth {
           }
         }
       case .setRole where isActedOn(time): kept[time] = true
+      case .join, .admit: if isUsurping(time) { kept[time] = true }
       default: continue
       }
     }

@@ -77,6 +77,11 @@ package enum Promise: String, Sendable, CaseIterable {
   /// A joining that somebody of rank confirmed stays, whatever anybody's clock claims. Clocks
   /// decide nothing but whether a joining is in time.
   case clocksUndoNothing
+  /// S.
+  ///
+  /// Whoever made a person's number keeps it: a joining under it by another device neither counts
+  /// nor ends anything, unless an owner may have accepted it.
+  case numberIsItsMakers
 
   /// Only histories with clocks can break it.
   package var isAboutClocks: Bool { self == .expiryHolds || self == .clocksUndoNothing }

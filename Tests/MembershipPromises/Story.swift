@@ -16,11 +16,14 @@ struct Story {
   var nextKey = 1
   /// What clocks say; nil where no time passes and no link expires.
   var clocks: Clocks?
+  /// Which numbers of people tell who made them.
+  var makers: Makers
   let target: Int
 
   init(seed: UInt64, grace: Int? = nil) {
     random = SplitMix64(seed: seed)
     clocks = grace.map { Clocks(seed: seed, grace: $0) }
+    makers = Makers(seed: seed)
     target = Self.length(&random)
     note(world.write(0, .found))
   }
@@ -73,7 +76,9 @@ struct Story {
 
   mutating func newPerson() -> Int {
     var number = 1 + random.below(60)
-    while ledger.place(ofPerson: number) != nil { number = 1 + random.below(60) }
+    while ledger.place(ofPerson: number) != nil || makers.unused.contains(number) {
+      number = 1 + random.below(60)
+    }
     return number
   }
 

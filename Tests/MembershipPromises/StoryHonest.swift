@@ -17,7 +17,7 @@ extension Story {
         expires: expires))
     if random.chance(50) { found.append(number) }
     if random.chance(40) { spread(host) }
-    enter(number, person: newPerson(), host: host, liar: liar)
+    enter(number, person: newPerson(), isNew: true, host: host, liar: liar)
     if confirm, let newest = devices.last, !isFull {
       sync(newest, host)
       if !isLiar(host) { review(host) } else { write(host, .confirm(device: newest)) }
@@ -25,8 +25,11 @@ extension Story {
     return true
   }
 
-  mutating func enter(_ number: Int, person: Int, host: Int, liar: Bool) {
+  mutating func enter(
+    _ number: Int, person: Int, isNew: Bool = false, host: Int, liar: Bool
+  ) {
     let device = newDevice()
+    let person = isNew ? makers.number(person, of: device) : person
     sync(host, device)
     write(device, .join(invite: number, person: person))
     add(device)
@@ -186,7 +189,7 @@ extension Story {
       .invite(
         id: number, role: new, forPerson: nil, uses: 1, needsApproval: true, expires: expires))
     let newcomer = newDevice()
-    let person = newPerson()
+    let person = makers.number(newPerson(), of: newcomer)
     write(device, .admit(invite: number, device: newcomer, person: person))
     sync(device, newcomer)
     add(newcomer)

@@ -113,7 +113,9 @@ extension Story {
     let fresh = newDevice()
     corrupt(fresh)
     write(
-      fresh, .join(invite: number, person: isOwn ? own : newPerson()), .asOf(issue))
+      fresh,
+      .join(invite: number, person: isOwn ? own : makers.number(newPerson(), of: fresh)),
+      .asOf(issue))
     add(fresh)
     if random.chance(50), !isFull { attack(fresh) }
   }
@@ -175,9 +177,11 @@ extension Story {
     } else if random.chance(15), let victim = random.pick(people(trueView())) {
       person = victim
     }
+    let stolen = facts.forPerson == nil ? stolenNumber() : nil
     let claim: Claim = random.chance(70) ? .asOf(issue) : lie(fresh, about: issue)
-    write(fresh, .join(invite: number, person: person), claim)
+    let joining = write(fresh, .join(invite: number, person: stolen ?? person), claim)
     add(fresh)
+    if stolen != nil { abet(fresh, joining) }
   }
 
   /// A removed person comes again by the old link with a new device.

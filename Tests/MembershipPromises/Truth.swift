@@ -32,6 +32,8 @@ struct Truth {
   var lowers: [Bool]
   /// By device: somebody who may do so confirmed or admitted it.
   var sponsored: [Bool]
+  /// By device: somebody who may be an owner accepted it.
+  var owned: [Bool]
   /// False if the sets did not come to rest; then nothing is promised about standings.
   private(set) var isStable = false
   var final: Standings
@@ -56,6 +58,7 @@ struct Truth {
     backing = no
     lowers = no
     sponsored = Array(repeating: false, count: ledger.deviceIDs.count)
+    owned = sponsored
     final = Standings(ledger)
     cause = Array(repeating: -1, count: ledger.personIDs.count)
     deviceCause = Array(repeating: -1, count: ledger.deviceIDs.count)
@@ -76,7 +79,7 @@ struct Truth {
 
   private var sets: [[Bool]] {
     [
-      armed, settled, contested, excluded, late, firm, backing, lowers, isCertain, sponsored,
+      armed, settled, contested, excluded, late, firm, backing, lowers, isCertain, sponsored, owned,
     ]
   }
 
@@ -119,7 +122,9 @@ struct Truth {
       if case .revoke(let device) = ledger.moves[one] { contestRevocation(one, device) }
       guard let subject = subject(one) else { continue }
       for other in 0..<ledger.count where mayCount(other) && ledger.areConcurrent(one, other) {
-        if self.subject(other) == subject, contests(other, one) { contested[one] = true }
+        if self.subject(other) == subject, contests(other, one), !keepsNumber(one, against: other) {
+          contested[one] = true
+        }
       }
     }
   }

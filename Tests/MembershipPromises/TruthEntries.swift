@@ -10,6 +10,7 @@ extension Truth {
   }
 
   mutating func judgeEntries() {
+    owned = ownersWord()
     var sponsored = Array(repeating: false, count: ledger.deviceIDs.count)
     var vouched = sponsored
     defer { self.sponsored = sponsored }
@@ -53,7 +54,7 @@ extension Truth {
   }
 
   /// Who gives somebody a role may be taken to accept the joining.
-  private func sponsor(_ person: Int, _ time: Int, _ sponsored: inout [Bool]) {
+  func sponsor(_ person: Int, _ time: Int, _ sponsored: inout [Bool]) {
     ledger.past[time].forEach {
       guard let entry = entry($0), entry.person == person, entry.link >= 0,
         ledger.links[entry.link].forPerson == nil
@@ -169,6 +170,8 @@ extension Truth {
         rival.device != entry.device, rival.link >= 0,
         ledger.links[rival.link].forPerson == nil
       else { continue }
+      if keepsNumber(time, against: other) { continue }
+      if isMakers(other, beside: time) { return true }
       if !vouched[entry.device] || sponsored[rival.device] { return true }
     }
     return false
@@ -178,7 +181,7 @@ extension Truth {
   private func isExcluded(
     _ time: Int, _ entry: (device: Int, link: Int, person: Int), _ sponsored: [Bool]
   ) -> Bool {
-    if !ledger.closed[time] || entry.link < 0 { return true }
+    if !ledger.closed[time] || entry.link < 0 || isInVain(time) { return true }
     if sponsored[entry.device] { return false }
     let link = ledger.links[entry.link]
     if !armed[link.issue] && link.issue < time { return true }
@@ -198,6 +201,7 @@ extension Truth {
         ledger.links[rival.link].forPerson == nil
       else { return false }
       return rival.person == entry.person && rival.device != entry.device
+        && (isCertain[other] || !isMakers(other, beside: time))
     }
   }
 
@@ -235,7 +239,7 @@ extension Truth {
       guard let rival = self.entry(other), rival.device != entry.device else { return }
       if rival.link == entry.link { rivals += 1 }
       if link.forPerson == nil, rival.person == entry.person, rival.link >= 0,
-        ledger.links[rival.link].forPerson == nil
+        ledger.links[rival.link].forPerson == nil, !keepsNumber(entered, against: other)
       {
         isDisputed = true
       }

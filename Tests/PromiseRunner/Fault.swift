@@ -93,6 +93,16 @@ extension Fault {
           }
         }
       },
+      Fault("an admin's word gives away somebody's number", .numberIsItsMakers) { acts, outcome in
+        for act in acts {
+          guard case .join(_, let person) = act.deed, let maker = Maker.device(of: person),
+            maker != act.device, outcome.devices.contains(maker),
+            acts.contains(where: { $0.deed == .confirm(device: act.device) && $0.sees(act) })
+          else { continue }
+          outcome.devices.remove(maker)
+          outcome.devices.insert(act.device)
+        }
+      },
       Fault("the key stays when somebody goes", .keysFollowStanding) { acts, outcome in
         for act in acts {
           if case .seal(_, let devices) = act.deed { outcome.readers = Set(devices) }

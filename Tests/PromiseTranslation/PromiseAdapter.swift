@@ -32,7 +32,22 @@ package enum PromiseAdapter {
     }
   }
 
-  static func person(_ number: Int) -> PersonID { Identifier(high: 0xbeef, low: UInt64(number)) }
+  static func person(_ number: Int) -> PersonID {
+    Maker.device(of: number).map { PersonID(madeBy: device($0).1) }
+      ?? Identifier(high: 0xbeef, low: UInt64(number))
+  }
+
+  /// The numbers of all who founded or joined.
+  private static func people(_ acts: [Act]) -> [PersonID: Int] {
+    var numbers = [person(0): 0]
+    for act in acts {
+      switch act.deed {
+      case .join(_, let number), .admit(_, _, let number): numbers[person(number)] = number
+      default: continue
+      }
+    }
+    return numbers
+  }
   static func invite(_ number: Int) -> Identifier { Identifier(high: 0x1111, low: UInt64(number)) }
   static func words(_ number: Int) -> [UInt8] {
     [UInt8](repeating: UInt8(number & 0xff) | 0x40, count: 32)
@@ -58,12 +73,14 @@ package enum PromiseAdapter {
       devices[device(act.device).1] = act.device
       if case .admit(_, let newcomer, _) = act.deed { devices[device(newcomer).1] = newcomer }
     }
+    let people = people(acts)
     var roles: [Int: MembershipPromises.Role] = [:]
     for person in membership.people {
-      roles[Int(person.id.low)] = MembershipPromises.Role(rawValue: Int(person.role.rawValue))
+      guard let number = people[person.id] else { continue }
+      roles[number] = MembershipPromises.Role(rawValue: Int(person.role.rawValue))
     }
     return Outcome(
-      owner: membership.owner.map { Int($0.low) } ?? -1, roles: roles,
+      owner: membership.owner.flatMap { people[$0] } ?? -1, roles: roles,
       devices: Set(membership.devices.compactMap { devices[$0.id] }),
       readers: readers(membership, acts))
   }
