@@ -44,7 +44,7 @@ package final class ControlItem: Sendable {
 
   private static func isByMaker(_ operation: ControlOperation, _ shown: DeviceID?) -> Bool {
     guard let shown, let join = operation.joining else { return false }
-    return join.person == PersonID(madeBy: shown)
+    return join.person == personID(madeBy: shown)
   }
 
   private init(_ item: ControlItem, at position: Dot, cause: Frontier) {
@@ -114,7 +114,7 @@ package struct ControlLog: Sendable {
     let starts = places.indices.filter {
       $0 == 0 || positions[places[$0]] != positions[places[$0 - 1]]
     }
-    let knowledge = DeviceKnowledge(places.map { unordered[$0] })
+    var knowledge = DeviceKnowledge(places.map { unordered[$0] })
     let statements = starts.map { start in
       let item = unordered[places[start]]
       return Causality.Statement(
@@ -269,53 +269,5 @@ struct InviteTerms: Sendable {
     guard case .inviteCreate(let invite) = operation else { return nil }
     (person, role, admission) = (invite.person, invite.role, invite.admission)
     (maximumUses, expiresMilliseconds) = (invite.maximumUses, invite.expiresMilliseconds)
-  }
-}
-
-/// The knowledge of each device: a new incarnation does not undo what the device had seen.
-///
-/// An operation counts as having seen everything that its device's earlier incarnations, by number,
-/// had seen in operations that had not seen it. Otherwise a stolen device could write from a new
-/// incarnation as if it were new. An incarnation before the device's join does not count. Only the
-/// content of operations counts, not the order of arrival.
-private struct DeviceKnowledge {
-  /// For each device with several incarnations: their logs, in order of number.
-  private var incarnations: [DeviceID: [Log]] = [:]
-
-  /// The causes of the operations of one incarnation, or of one branch of it.
-  private struct Log {
-    let incarnation: UInt64
-    let causes: [(sequence: UInt64, cause: Frontier)]
-  }
-
-  /// - Parameter items: the items, in order of their positions.
-  init(_ items: [ControlItem]) {
-    var start = 0
-    while start < items.count {
-      let device = items[start].position.author.device
-      let end = items[start...].firstIndex { $0.position.author.device != device } ?? items.count
-      defer { start = end }
-      guard items[start].position.author != items[end - 1].position.author else { continue }
-      let logs = Dictionary(grouping: items[start..<end], by: \.position.author)
-      let incarnations = logs.sorted { $0.key < $1.key }.map { _, own in
-        Log(
-          incarnation: own[0].version.dot.author.incarnation,
-          causes: own.map { (sequence: $0.position.sequence, cause: $0.cause) })
-      }
-      for item in items[start..<end] { self.incarnations[item.device] = incarnations }
-    }
-  }
-
-  /// The known past of an operation's author.
-  ///
-  /// Causes grow along an incarnation, so the last one that had not seen the operation suffices.
-  func cause(of item: ControlItem) -> Frontier {
-    guard let logs = incarnations[item.device] else { return item.cause }
-    let incarnation = item.version.dot.author.incarnation
-    return logs.reduce(item.cause) { known, log in
-      guard log.incarnation < incarnation else { return known }
-      let beyond = log.causes.partitionPoint { $0.cause.covers(item.position) }
-      return beyond > 0 ? known.joined(with: log.causes[beyond - 1].cause) : known
-    }
   }
 }

@@ -71,9 +71,11 @@ extension ControlResolver {
     case .acceptOwner: return judgeAcceptance(place, &verdict)
     case .leave: return role == .owner ? .ownerStays : nil
     case .setRecovery(let keys):
-      guard recoveryKeys(of: person, .past(place)) == nil, !hasNamedTwice(place, person) else {
-        return .alreadyThere
-      }
+      // A device that set words in two branches sets none any more. Otherwise it could replace
+      // words in two steps.
+      guard recoveryKeys(of: person, .past(place)) == nil,
+        !doubledWords.areSeen(by: place, in: log)
+      else { return .alreadyThere }
       return areRecoveryKeys(keys) ? nil : .badProof
     case .rotateRecovery(let rotation): return judgeRotation(place, rotation, person)
     case .adopt: return require(.admin, &verdict)

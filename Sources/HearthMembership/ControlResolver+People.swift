@@ -72,21 +72,6 @@ extension ControlResolver {
     return isAgreed ? nil : .badProof
   }
 
-  /// Whether the author's device had set first recovery words in two branches of one incarnation.
-  ///
-  /// Such a device may set none any more, since it could otherwise replace words in two steps.
-  func hasNamedTwice(_ place: Int, _ person: PersonID) -> Bool {
-    guard !log.forked.isEmpty else { return false }
-    let own = index.writings[log.deviceNumbers[place]].filter {
-      log.operation($0).words != nil && log.sees(place, $0)
-    }
-    let lives = Dictionary(grouping: own) { log.items[$0].version.dot.author }
-    // Within one branch, each operation has seen the one before it, in log order.
-    return lives.values.contains { life in
-      zip(life, life.dropFirst()).contains { !log.sees($1, $0) }
-    }
-  }
-
   /// Whether a second device's consent to new recovery words is independent of the asking device.
   ///
   /// Both were there when the present words were set, and the asking one did not admit the second.

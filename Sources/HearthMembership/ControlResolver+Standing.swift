@@ -263,17 +263,4 @@ extension ControlResolver {
     default: return !verdicts[place].isEntry
     }
   }
-
-  /// The greatest rank of another author who had seen an operation and not its contradiction, or 0.
-  ///
-  /// An operation that only publishes a branch as fork evidence does not count.
-  func witness(of place: Int, beside other: Int) -> Int {
-    log.items.indices.reduce(0) { greatest, witness in
-      guard isLive[witness], log.devices[witness] != log.devices[place],
-        log.sees(witness, place), !log.sees(witness, other)
-      else { return greatest }
-      if case .branch = log.operation(witness) { return greatest }
-      return max(greatest, rank(witness))
-    }
-  }
 }

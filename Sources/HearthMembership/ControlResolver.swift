@@ -16,6 +16,7 @@ package struct ControlResolver: Sendable {
   package private(set) var log: ControlLog
   package var index: ControlIndex
   var proofs: ProofBook
+  let doubledWords: DoubledWords
   private(set) var live = LiveIndex()
   /// Whether each operation has effect.
   package private(set) var isLive: [Bool]
@@ -56,6 +57,7 @@ package struct ControlResolver: Sendable {
     self.proofs = proofs
     log = ControlLog(items, forks: forks)
     index = ControlIndex(log, group: group)
+    doubledWords = DoubledWords(log)
     let count = log.items.count
     isLive = [Bool](repeating: false, count: count)
     verdicts = [Verdict](repeating: Verdict(), count: count)
@@ -375,17 +377,19 @@ package struct ControlResolver: Sendable {
 // MARK: - Further operations
 
 extension ControlResolver {
-  /// Returns a resolver with one more change whose author had seen everything; nil if everything
-  /// must be resolved again.
+  /// Adds a change whose author had seen everything.
   ///
   /// Such a change is beyond no line, draws none and decides no conflict, since its author had seen
   /// both sides. It changes only its own subject and the joins that it confirms. Joins and
   /// confirmations are resolved here only if nothing was ever in doubt.
-  func adding(_ change: [ControlItem]) -> ControlResolver? {
-    var more = self
-    guard more.log.append(change) else { return nil }
-    for place in log.items.count..<more.log.items.count where !more.add(place) { return nil }
-    return more
+  ///
+  /// - Returns: Whether that sufficed; if not, everything must be resolved again, and only the
+  ///   verified signatures of this resolver are of use.
+  mutating func add(_ change: [ControlItem]) -> Bool {
+    let start = log.items.count
+    guard log.append(change) else { return false }
+    for place in start..<log.items.count where !add(place) { return false }
+    return true
   }
 
   private mutating func add(_ place: Int) -> Bool {

@@ -15,6 +15,7 @@ final class Entries {
   private let log: ControlLog
   /// For each overused invitation, by its operation: the people who belong only through its uses.
   private var parties: [Int: Parties] = [:]
+  private lazy var witnesses = BranchWitnesses(fold)
 
   init(_ fold: ControlResolver) {
     self.fold = fold
@@ -311,7 +312,7 @@ final class Entries {
   /// higher rank had seen without the other, else the first in log order.
   private func precedes(_ one: Int, _ other: Int) -> Bool {
     guard !log.forked.isEmpty, log.areBranches(one, other) else { return one < other }
-    let seen = (fold.witness(of: one, beside: other), fold.witness(of: other, beside: one))
+    let seen = (witnesses.rank(of: one, beside: other), witnesses.rank(of: other, beside: one))
     return seen.0 != seen.1 ? seen.0 > seen.1 : one < other
   }
 

@@ -12,7 +12,8 @@ struct ForkedCauses: Sendable {
   private var lives: [Author: Author] = [:]
   /// The author that stands for each run.
   private(set) var runs: [Author] = []
-  private let devices: Set<DeviceID>
+  /// The devices with forked logs, in order.
+  private let devices: [DeviceID]
   /// The runs that the operations of each log had seen, by sequence number.
   private var covers: [Author: [(sequence: UInt64, cover: Frontier)]] = [:]
   private var sights = Sights()
@@ -29,15 +30,14 @@ struct ForkedCauses: Sendable {
   /// Replaces the events' operations by those of all branches, with positions and causes.
   init(_ forks: ControlForks, items: inout [ControlItem]) {
     self.forks = forks
-    devices = Set(forks.ends.keys.map(\.device))
+    devices = Set(forks.ends.keys.map(\.device)).sorted()
     guard !forks.ends.isEmpty else { return }
     name(items)
     var (placed, states) = common(items)
     placed += branches(&states)
     findSights(placed, states)
-    for place in placed.indices { placed[place] = sights.widening(placed[place]) }
-    findBeside(placed)
-    items = placed
+    items = sights.widening(placed)
+    findBeside(items)
   }
 
   /// The past of an author who cites control heads by number only.
@@ -64,25 +64,27 @@ struct ForkedCauses: Sendable {
   // MARK: Names
 
   private mutating func name(_ items: [ControlItem]) {
-    var numbers: [DeviceID: Set<UInt64>] = [:]
+    // Every named author has a mark here.
+    var named = Frontier()
     func note(_ author: Author) {
-      if devices.contains(author.device) {
-        numbers[author.device, default: []].insert(author.incarnation)
-      }
+      if named[author] == 0 { named.advance(author, to: 1) }
     }
     for item in items {
       note(item.version.dot.author)
-      for entry in item.cause.entries { note(entry.author) }
+      item.cause.forEachMark(of: devices) { note($0.author) }
     }
     for run in forks.runs {
-      note(run.life)
-      for change in run.changes { for entry in change.seen.heads { note(entry.author) } }
+      for change in run.changes { for head in change.seen.heads { note(head.author) } }
     }
     for life in forks.ends.keys { note(life) }
     runs = forks.runs.map(\.life)
-    for device in numbers.keys {
+    var numbers: [DeviceID: [UInt64]] = [:]
+    named.forEachMark(of: devices) { mark in
+      numbers[mark.author.device, default: []].append(mark.author.incarnation)
+    }
+    for device in devices {
       var next: UInt64 = 0
-      for incarnation in (numbers[device] ?? []).sorted() {
+      for incarnation in numbers[device] ?? [] {
         let life = Author(device: device, incarnation: incarnation)
         lives[life] = Author(device: device, incarnation: next)
         next += 1
@@ -96,15 +98,9 @@ struct ForkedCauses: Sendable {
 
   /// The same knowledge under the fold's authors, without everything beyond a contradiction.
   private func renamed(_ frontier: Frontier) -> Frontier {
-    guard frontier.entries.contains(where: { devices.contains($0.author.device) }) else {
-      return frontier
+    frontier.replacing(marksOf: devices) { mark in
+      lives[mark.author].map { ($0, min(mark.sequence, (forks.ends[mark.author] ?? .max) - 1)) }
     }
-    return Frontier(
-      frontier.entries.compactMap { entry -> (Author, UInt64)? in
-        guard devices.contains(entry.author.device) else { return (entry.author, entry.sequence) }
-        guard let life = lives[entry.author] else { return nil }
-        return (life, min(entry.sequence, (forks.ends[entry.author] ?? .max) - 1))
-      })
   }
 
   /// A run up to a change, and everything that the run continues.

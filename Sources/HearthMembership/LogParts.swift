@@ -53,6 +53,29 @@ struct LogParts: Sendable {
     return false
   }
 
+  /// Each author's first operation that had seen `one`, unless it had also seen `other`.
+  func first(seeing one: Int, notSeeing other: Int, in log: ControlLog) -> [Int] {
+    starts.indices.dropLast().compactMap { part in
+      guard log.sees(places[starts[part + 1] - 1], one) else { return nil }
+      let found = places[first(in: part) { log.sees(places[$0], one) }]
+      return log.sees(found, other) ? nil : found
+    }
+  }
+
+  /// The first operation of one part that had not seen an earlier operation of another part, with
+  /// the first such operation; nil if there is none.
+  func firstApart(
+    in part: Int, after other: Int, in log: ControlLog
+  ) -> (earlier: Int, later: Int)? {
+    for number in range(of: part) {
+      let unseen = firstUnseen(in: other, by: places[number], in: log)
+      if unseen < range(of: other).upperBound, places[unseen] < places[number] {
+        return (places[unseen], places[number])
+      }
+    }
+    return nil
+  }
+
   func concurrent(with place: Int, in log: ControlLog) -> [Int] {
     var found: [Int] = []
     for part in starts.indices.dropLast() where !log.sees(place, places[starts[part + 1] - 1]) {

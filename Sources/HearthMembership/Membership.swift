@@ -122,10 +122,14 @@ package struct Membership: Sendable {
     }
   }
 
+  /// The most changes that are added one by one; more of them cost less in a whole fold.
+  static let maximumAdded = 16
+
   /// Returns this membership with further operations, equal to a fold of all operations.
   ///
-  /// A change whose author had seen every other operation costs only its own size. Any other change
-  /// costs a whole fold. A group with a forked log is not extended here; it needs a whole fold.
+  /// A few changes whose authors had seen everything before them are added one by one. Any other
+  /// operations cost one whole fold, however many they are. A group with a forked log is not
+  /// extended here; it needs a whole fold.
   package func adding(_ items: [ControlItem]) -> Membership {
     let known = resolver
     guard known.log.forked.isEmpty, !items.isEmpty else { return self }
@@ -134,12 +138,9 @@ package struct Membership: Sendable {
       let counts = ($0[0].cause.total, $1[0].cause.total)
       return counts.0 != counts.1 ? counts.0 < counts.1 : $0[0].position < $1[0].position
     }
-    for change in changes {
-      guard let more = resolver.adding(change) else {
-        return Membership(
-          group: known.group, items: known.log.items + items, proofs: resolver.proofs)
-      }
-      resolver = more
+    guard changes.count <= Membership.maximumAdded, changes.allSatisfy({ resolver.add($0) }) else {
+      return Membership(
+        group: known.group, items: known.log.items + items, proofs: resolver.proofs)
     }
     return Membership(resolved.grown(to: resolver))
   }
@@ -247,13 +248,11 @@ extension Membership {
   }
 }
 
-extension PersonID {
-  /// Makes the id of the person of a device that is nobody's yet.
-  ///
-  /// No other device leads to this id, so the id shows which device made it.
-  package init(madeBy device: DeviceID) {
-    self = derivedIdentifier("HRTH/person/v1", device.bytes)
-  }
+/// Makes the id of the person of a device that is nobody's yet.
+///
+/// No other device leads to this id, so the id shows which device made it.
+package func personID(madeBy device: DeviceID) -> PersonID {
+  derivedIdentifier("HRTH/person/v1", device.bytes)
 }
 
 /// Derives an identifier from public parts: BLAKE2b-128 over a domain and the parts.

@@ -17,6 +17,7 @@ final class Overrides {
   private var written: [PersonID: OpenParts] = [:]
   /// The lines drawn by own devices that were already computed.
   var known = OwnLines()
+  private(set) lazy var witnesses = BranchWitnesses(fold)
 
   init(_ fold: ControlResolver) {
     self.fold = fold

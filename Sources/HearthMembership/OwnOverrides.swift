@@ -111,8 +111,8 @@ struct OwnOverrides {
         guard step.log.areBranches(place, other) else {
           return !lines.isSettled(place, beside: other, rank)
         }
-        return step.fold.witness(of: place, beside: other)
-          <= step.fold.witness(of: other, beside: place)
+        return step.witnesses.rank(of: place, beside: other)
+          <= step.witnesses.rank(of: other, beside: place)
       }
       return rival.flatMap { step.strikes([place], by: $0, .wordsTwice).first }
     }

@@ -44,7 +44,7 @@ final class ResolvedControl: Sendable {
     self.outcome = outcome ?? Outcome(resolver)
   }
 
-  /// The resolved log after an addition by ``ControlResolver/adding(_:)``.
+  /// The resolved log after additions by ``ControlResolver/add(_:)``.
   ///
   /// Keys, heartbeats, attestations, digests and confirmations with effect change nobody's status
   /// there, so the outcome is then reused.

@@ -6,76 +6,109 @@ import HearthCRDT
 /// is computed once, over groups of evidence that contain each other, since sequence numbers may
 /// lie about the order. O(s·l) joins for s pieces of evidence in l logs, whatever their references.
 struct Sights: Sendable {
-  /// The combined knowledge from each log's fork evidence up to a change, in order of author.
-  private var logs: [(author: Author, showings: [(sequence: UInt64, seen: Frontier)])] = []
+  /// For each log with fork evidence, in order of author: where each piece ends, and the number of
+  /// the combined knowledge from the pieces up to it.
+  private var logs: [(author: Author, showings: [(sequence: UInt64, knowledge: Int)])] = []
+  /// The combined knowledge by number, each once.
+  private var knowledge: [Frontier] = []
 
   init() {}
 
   /// - Parameter found: where each piece of evidence ends, and the published segment's knowledge.
   init(_ found: [(dot: Dot, seen: Frontier)]) {
     let ordered = found.sorted { $0.dot < $1.dot }
-    for showing in ordered {
+    for (place, showing) in ordered.enumerated() {
       if logs.last?.author != showing.dot.author { logs.append((showing.dot.author, [])) }
-      logs[logs.count - 1].showings.append((showing.dot.sequence, showing.seen))
+      logs[logs.count - 1].showings.append((showing.dot.sequence, place))
     }
-    var starts: [Int] = []
-    var places: [(log: Int, showing: Int)] = []
-    for log in logs.indices {
-      starts.append(places.count)
-      places += logs[log].showings.indices.map { (log, $0) }
-    }
-    let held = places.map { place -> [Int] in
-      let seen = logs[place.log].showings[place.showing].seen
-      var held = logs.indices.compactMap { log in
-        last(in: log, upTo: seen[logs[log].author]).map { starts[log] + $0 }
-      }
+    let held = ordered.indices.map { place -> [Int] in
+      var held = ordered[place].seen.entries.compactMap { last(in: $0.author, upTo: $0.sequence) }
       // A change sees the earlier changes of its log.
-      if place.showing > 0 { held.append(starts[place.log] + place.showing - 1) }
+      if place > 0, ordered[place - 1].dot.author == ordered[place].dot.author {
+        held.append(place - 1)
+      }
       return held
     }
+    var seen = ordered.map(\.seen)
     for group in stronglyConnectedComponents(held) {
-      var seen = Frontier()
+      var combined = Frontier()
       for number in group {
-        seen = seen.joined(with: logs[places[number].log].showings[places[number].showing].seen)
+        combined = combined.joined(with: seen[number])
         // The evidence of other groups is complete at this point.
-        for other in held[number] {
-          let more = logs[places[other].log].showings[places[other].showing].seen
-          if !seen.covers(more) { seen = seen.joined(with: more) }
+        for other in held[number] where !combined.covers(seen[other]) {
+          combined = combined.joined(with: seen[other])
         }
       }
-      for number in group {
-        logs[places[number].log].showings[places[number].showing].seen = seen
+      for number in group { seen[number] = combined }
+    }
+    number(seen)
+  }
+
+  /// Gives equal knowledge one number.
+  private mutating func number(_ seen: [Frontier]) {
+    var numbers: [UInt64: [Int]] = [:]
+    for log in logs.indices {
+      for place in logs[log].showings.indices {
+        let combined = seen[logs[log].showings[place].knowledge]
+        let equal = numbers[combined.total]?.first { knowledge[$0] == combined }
+        if equal == nil {
+          numbers[combined.total, default: []].append(knowledge.count)
+          knowledge.append(combined)
+        }
+        logs[log].showings[place].knowledge = equal ?? knowledge.count - 1
       }
     }
   }
 
   /// Knowledge, widened by all published segments in it.
-  func widened(_ seen: Frontier) -> Frontier { widened(seen, at: nil) }
-
-  /// An operation with widened causes; its past includes the evidence in its own change.
-  func widening(_ item: ControlItem) -> ControlItem {
-    guard !logs.isEmpty else { return item }
-    return item.having(seen: widened(item.cause, at: item.position))
+  func widened(_ seen: Frontier) -> Frontier {
+    guard !logs.isEmpty else { return seen }
+    var more = Widening()
+    for mark in seen.entries { add(mark.author, mark.sequence, to: &more) }
+    return seen.joined(with: more.seen)
   }
 
-  private func widened(_ seen: Frontier, at position: Dot?) -> Frontier {
-    var widened = seen
-    for log in logs.indices {
-      var reached = seen[logs[log].author]
-      if let position, position.author == logs[log].author {
-        reached = max(reached, position.sequence)
+  /// Operations with widened causes; the past of each includes the evidence in its own change.
+  ///
+  /// - Parameter items: the operations, those of each log one after the other and in order.
+  func widening(_ items: [ControlItem]) -> [ControlItem] {
+    guard !logs.isEmpty else { return items }
+    var more = Widening()
+    var last: ControlItem?
+    return items.map { item in
+      // Larger differences are resolved from the whole cause.
+      let news = last.flatMap { last -> Frontier? in
+        guard last.position.author == item.position.author else { return nil }
+        return item.cause.news(since: last.cause, atMost: 16)
       }
-      guard let place = last(in: log, upTo: reached) else { continue }
-      let more = logs[log].showings[place].seen
-      if !widened.covers(more) { widened = widened.joined(with: more) }
+      if news == nil { more = Widening() }
+      for mark in (news ?? item.cause).entries { add(mark.author, mark.sequence, to: &more) }
+      add(item.position.author, item.position.sequence, to: &more)
+      last = item
+      return item.cause.covers(more.seen) ? item : item.having(seen: more.seen)
     }
-    return widened
   }
 
-  /// The last evidence in a log at or before a change.
-  private func last(in log: Int, upTo sequence: UInt64) -> Int? {
+  /// The combined knowledge from evidence of several logs.
+  private struct Widening {
+    var seen = Frontier()
+    var numbers: Set<Int> = []
+  }
+
+  /// Adds the evidence in a log up to a change.
+  private func add(_ author: Author, _ sequence: UInt64, to more: inout Widening) {
+    guard let number = last(in: author, upTo: sequence), more.numbers.insert(number).inserted,
+      !more.seen.covers(knowledge[number])
+    else { return }
+    more.seen = more.seen.joined(with: knowledge[number])
+  }
+
+  /// The number of the knowledge from a log's evidence up to a change.
+  private func last(in author: Author, upTo sequence: UInt64) -> Int? {
+    let log = logs.partitionPoint { $0.author >= author }
+    guard log < logs.count, logs[log].author == author else { return nil }
     let beyond = logs[log].showings.partitionPoint { $0.sequence > sequence }
-    return beyond > 0 ? beyond - 1 : nil
+    return beyond > 0 ? logs[log].showings[beyond - 1].knowledge : nil
   }
 }
 

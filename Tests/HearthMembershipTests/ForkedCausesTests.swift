@@ -74,6 +74,99 @@ struct ForkedCausesTests {
     }
   }
 
+  @Test("Operations of a log see with what was shown what each of them sees by itself")
+  func widening() {
+    for seed in 0..<300 as Range<UInt64> {
+      var random = SplitMix64(seed: seed)
+      let authors = (1...30).map { Self.life(1, of: $0) }.sorted()
+      func frontier(_ count: Int) -> Frontier {
+        Frontier((0..<count).map { _ in (authors[random.below(30)], UInt64(1 + random.below(6))) })
+      }
+      let showings = (0..<random.below(12)).map { _ in
+        (
+          dot: Dot(author: authors[random.below(30)], sequence: UInt64(1 + random.below(6))),
+          seen: frontier(4)
+        )
+      }
+      let sights = Sights(showings)
+      var items: [ControlItem] = []
+      for author in authors.prefix(6) {
+        var cause = Frontier()
+        for sequence in 1...UInt64(1 + random.below(6)) {
+          cause = cause.joined(with: frontier(random.oneIn(4) ? 40 : random.below(3)))
+          items.append(
+            ControlItem(
+              id: Identifier(high: author.device.high, low: sequence),
+              version: Version(
+                dot: Dot(author: author, sequence: sequence), time: HybridTime(milliseconds: 1)),
+              cause: cause, operation: .heartbeat([])))
+        }
+      }
+      for (item, widened) in zip(items, sights.widening(items)) {
+        var own = item.cause
+        own.advance(item.position.author, to: item.position.sequence)
+        let expected = sights.widened(own)
+        var found = widened.cause
+        found.advance(item.position.author, to: item.position.sequence)
+        #expect(found == expected, "seed \(seed), \(item.position)")
+      }
+    }
+  }
+
+  /// A household in which one device has several histories that set words and beat, each seen by
+  /// some others, and shown at times.
+  private static func histories(_ random: inout SplitMix64) -> ControlResolver {
+    var world = MembershipWorld()
+    for _ in 1...3 { _ = world.member(.admin, by: .auto) }
+    var copies = [1]
+    for _ in 0..<12 {
+      let reached = world.hands[1].seen[world.hands[1].author]
+      if copies.count < 5, random.oneIn(2) {
+        let start = max(2, reached + 1 - UInt64(random.below(3)))
+        copies.append(world.fork(1, at: start, isFirst: random.oneIn(2)))
+      }
+      for copy in copies where random.oneIn(2) {
+        world.write(copy, random.oneIn(2) ? .setRecovery(MembershipWorld.words) : .heartbeat([]))
+      }
+      let witness = 2 + random.below(2)
+      if random.oneIn(2) { world.tell(witness, copies[random.below(copies.count)]) }
+      world.write(witness, .heartbeat([]))
+      if random.oneIn(3) { world.show(copies[random.below(copies.count)], by: witness) }
+      if random.oneIn(2) { world.tell(copies[random.below(copies.count)], witness) }
+    }
+    return world.fold().resolver
+  }
+
+  @Test("Who has seen words in two histories, and who has seen one history alone")
+  func witnesses() {
+    var (doubled, seen) = (0, 0)
+    for seed in 0..<200 as Range<UInt64> {
+      var random = SplitMix64(seed: seed)
+      let fold = Self.histories(&random)
+      let log = fold.log
+      let witnesses = BranchWitnesses(fold)
+      for place in log.items.indices {
+        let own = log.items.indices.filter {
+          log.devices[$0] == log.devices[place] && log.operation($0).words != nil
+            && log.sees(place, $0)
+        }
+        let isDoubled = own.contains { one in own.contains { log.areBranches(one, $0) } }
+        #expect(fold.doubledWords.areSeen(by: place, in: log) == isDoubled, "seed \(seed)")
+        if isDoubled { doubled += 1 }
+        for other in log.items.indices where log.areBranches(place, other) {
+          let ranks = log.items.indices.filter { witness in
+            if case .branch = log.operation(witness) { return false }
+            return fold.isLive[witness] && log.devices[witness] != log.devices[place]
+              && log.sees(witness, place) && !log.sees(witness, other)
+          }.map { fold.rank($0) }
+          #expect(witnesses.rank(of: place, beside: other) == ranks.max() ?? 0, "seed \(seed)")
+          if !ranks.isEmpty { seen += 1 }
+        }
+      }
+    }
+    #expect(doubled > 50 && seen > 200, "\(doubled), \(seen)")
+  }
+
   @Test(
     "A device has not unseen what its other histories had, and those before and after are its own")
   func beside() {

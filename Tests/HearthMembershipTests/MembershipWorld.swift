@@ -77,7 +77,7 @@ struct MembershipWorld {
   /// A device that makes the id of its person.
   mutating func addMaker() -> Int {
     addHand(
-      as: PersonID(madeBy: Membership.cardID(of: MembershipWorld.card(hands.count))))
+      as: personID(madeBy: Membership.cardID(of: MembershipWorld.card(hands.count))))
   }
 
   /// Writes an operation with a device, after what it has seen.

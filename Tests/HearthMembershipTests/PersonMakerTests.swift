@@ -198,7 +198,7 @@ struct PersonMakerTests {
         copy,
         .join(
           .init(
-            invite: link, person: PersonID(madeBy: world.hands[hand].id),
+            invite: link, person: personID(madeBy: world.hands[hand].id),
             personName: "", device: world.hands[hand].card,
             proof: [UInt8](repeating: 1, count: 64))))
       let membership = world.fold()

@@ -83,7 +83,7 @@ struct ControlOperationGoldenTests {
       device: try #require(Membership.deviceID(of: join.device)), incarnation: 1 << 32)
     let dot = Dot(author: author, sequence: 1)
     let values = [
-      home.group.hex, author.device.hex, PersonID(madeBy: author.device).hex,
+      home.group.hex, author.device.hex, personID(madeBy: author.device).hex,
       hex(joinHash), hex(join.proof),
       eventID(
         in: GoldenHousehold.controlZone, type: ControlOperation.type, dot: dot, index: 0

@@ -65,7 +65,7 @@ struct TrustTests {
     let opened = try engine.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
     _ = try engine.receive(log, in: family.control, nowMilliseconds: now)
     try engine.finishJoining(
-      opened, with: made.secret, person: person ?? PersonID(madeBy: engine.device),
+      opened, with: made.secret, person: person ?? personID(madeBy: engine.device),
       personName: name, deviceName: name, nowMilliseconds: now)
     family.members.append(engine)
     return family.members.count - 1

@@ -29,7 +29,7 @@ struct NodeFolderTests {
   func person() async throws {
     let family = try Family()
     let node = try await create(family.home("nia"))
-    let made = PersonID(madeBy: await node.device)
+    let made = personID(madeBy: await node.device)
     #expect(await node.person == made)
     let household = try await node.createHousehold(named: "Home")
     let group = try #require(await node.dataZones().first { $0.id == household }).group

@@ -33,7 +33,7 @@ package enum PromiseAdapter {
   }
 
   static func person(_ number: Int) -> PersonID {
-    Maker.device(of: number).map { PersonID(madeBy: device($0).1) }
+    Maker.device(of: number).map { personID(madeBy: device($0).1) }
       ?? Identifier(high: 0xbeef, low: UInt64(number))
   }
 

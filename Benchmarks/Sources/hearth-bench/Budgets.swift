@@ -5,13 +5,14 @@ import HearthSync
 
 /// The table of budgets: what each promise of speed or size costs now, beside its floor.
 ///
-/// A report, not a test: a shared machine is too noisy to fail a build on. Ratios are of two
+/// No test runs it, since a shared machine is too noisy to fail a build on. Ratios are of two
 /// measurements of one run, by CPU time of this process.
 struct Budgets {
   private let count: Int
   private let edits: Int
   private let awards: Int
   private let root: String
+  private let table = BudgetTable()
 
   init(count: Int, edits: Int, awards: Int, root: String) {
     self.count = count
@@ -24,12 +25,13 @@ struct Budgets {
     try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: root) }
     print("\(count) chores, \(edits) edits, \(awards) awards")
-    rowHeadings()
+    table.begin()
     try singleWrites()
     try household()
     try memory()
     try leaderboard()
-    try MembershipBudgets(devices: 200, operations: 1_000, root: root).rows()
+    try MembershipBudgets(devices: 200, operations: 1_000, root: root, table: table).rows()
+    try table.end()
   }
 
   private func actions(_ count: Int, _ edits: Int) -> [Action] {
@@ -57,7 +59,7 @@ struct Budgets {
       floor = min(floor, floorClock.processor)
     }
     let perOperation = 1e6 / Double(actions.count)
-    row(
+    table.row(
       "local write, 1 a transaction", number(ours * perOperation, 1) + " us CPU",
       floor: number(floor * perOperation, 1) + " us", ratio: ours / floor, budget: "2x",
       isMet: ours <= 2 * floor)
@@ -94,7 +96,7 @@ struct Budgets {
       try floor.measure { for group in part.groups(of: 100) { try plain.write(group) } }
     }
     let perOperation = 1e6 / Double(max(1, actions.count))
-    row(
+    table.row(
       "\(what), 100 a transaction", number(ours.processor * perOperation, 1) + " us CPU",
       floor: number(floor.processor * perOperation, 1) + " us",
       ratio: ours.processor / floor.processor, budget: "2x",
@@ -116,16 +118,16 @@ struct Budgets {
     for group in actions.groups(of: perGroup) { try floor.measure { try plain.write(group) } }
     let writes = Double(actions.count)
     let rate = writes / ours.wall
-    row(
+    table.row(
       "apply remote edits (\(segments.count) segments)",
       number(ours.processor / writes * 1e6, 1) + " us CPU",
       floor: number(floor.processor / writes * 1e6, 1) + " us",
       ratio: ours.processor / floor.processor, budget: "3x",
       isMet: ours.processor <= 3 * floor.processor)
-    row(
+    table.row(
       "apply remote edits, field writes a second", number(rate, 0), budget: "60000",
       isMet: rate >= 60_000)
-    row(
+    table.row(
       "seal, for the record", number(sealing.processor / writes * 1e6, 1) + " us CPU a write",
       budget: "none", isMet: true)
   }
@@ -133,7 +135,7 @@ struct Budgets {
   private func sizes(_ first: Replica, _ second: Replica) throws {
     let size = try TableSize.chores(in: first.path)
     let ratio = Double(size.metadataBytes) / Double(size.dataBytes)
-    row(
+    table.row(
       "metadata in the database", "\(size.metadataBytes) B", floor: "\(size.dataBytes) B",
       ratio: ratio, budget: "0.5x", isMet: ratio <= 0.5)
     var making = Stopwatch()
@@ -144,22 +146,22 @@ struct Budgets {
     }
     let bytes = chunks.reduce(0) { $0 + $1.count }
     let rows = zstdCount(size.text)
-    row(
+    table.row(
       "snapshot", "\(bytes) B", floor: "\(rows) B", ratio: Double(bytes) / Double(rows),
       budget: "1.2x", isMet: Double(bytes) <= 1.2 * Double(rows))
-    row(
+    table.row(
       "snapshot, time to make, for the record", number(making.wall, 2) + " s", budget: "none",
       isMet: true)
     var digesting = Stopwatch()
     _ = try digesting.measure { try first.engine.digest(of: first.zone) }
-    row(
+    table.row(
       "zone digest, for the record", number(digesting.wall, 2) + " s", budget: "none",
       isMet: true)
     let limit = 3 * Double(count) / 100_000
-    row(
+    table.row(
       "bootstrap from it", number(loading.wall, 2) + " s", budget: number(limit, 2) + " s",
       isMet: loading.wall < limit)
-    row(
+    table.row(
       "bootstrapped replica is equal", "\(try areEqual([first, second]))", budget: "true",
       isMet: try areEqual([first, second]))
   }
@@ -170,7 +172,7 @@ struct Budgets {
     var clock = Stopwatch()
     let again = try clock.measure { try Replica(folder, identity: identity) }
     try again.store.close()
-    row(
+    table.row(
       "open a node", number(clock.wall * 1e3, 1) + " ms", budget: "50 ms",
       isMet: clock.wall < 0.05)
   }
@@ -179,8 +181,8 @@ struct Budgets {
     try sender.write(Generator.edits(among: count, 1, seed: 99))
     var clock = Stopwatch()
     let bytes = try clock.measure { try receiver.pull(from: sender) }
-    row("one new change", "\(bytes) B", budget: "600 B", isMet: bytes <= 600)
-    row(
+    table.row("one new change", "\(bytes) B", budget: "600 B", isMet: bytes <= 600)
+    table.row(
       "one new change, seal and apply", number(clock.wall * 1e3, 1) + " ms", budget: "none",
       isMet: true)
   }
@@ -199,12 +201,12 @@ struct Budgets {
       guard let value = result[key] as? Double ?? (result[key] as? Int).map(Double.init) else {
         continue
       }
-      row(
+      table.row(
         what, number(value * scale, 1) + " " + unit, budget: number(limit, 0) + " " + unit,
         isMet: value * scale <= limit)
     }
     let peak = Double(result["build_peak_rss"] as? Int ?? 0) * 1e-6
-    row(
+    table.row(
       "memory while building, for the record", number(peak, 1) + " MB", budget: "none",
       isMet: true)
   }
@@ -220,7 +222,7 @@ struct Budgets {
     }
     spans.sort()
     let median = spans[spans.count / 2] * 1e3
-    row(
+    table.row(
       "leaderboard of a week", number(median, 2) + " ms", budget: "1 ms", isMet: median < 1)
   }
 }

@@ -13,6 +13,7 @@ struct CommandBudgets {
   let runs: Int
   let chores: Int
   let root: String
+  private let table = BudgetTable()
 
   /// One command line, and whether it is held to the budget on a household of so many chores.
   private struct Line {
@@ -39,6 +40,7 @@ struct CommandBudgets {
         "\(chores) chores: \(line.name)", line.arguments, home: many,
         isPromised: line.isPromisedForMany)
     }
+    try table.end()
   }
 
   private func lines(_ title: String, part: String) -> [Line] {
@@ -66,7 +68,7 @@ struct CommandBudgets {
       processor = min(processor, times.processor)
     }
     let verdict =
-      isPromised ? processor < CommandBudgets.budget ? "ok" : "MISSED" : ""
+      isPromised ? table.verdict(name, isMet: processor < CommandBudgets.budget) : ""
     print(
       "| `\(name)` | \(milliseconds(wall)) | \(milliseconds(processor)) | "
         + "\(isPromised ? "40 ms" : "none") | \(verdict) |")

@@ -31,8 +31,8 @@ enum HearthBench {
       let (numbers, root) = try options(
         arguments.dropFirst(), defaults: ["--devices": 200, "--operations": 1_000])
       try MembershipBudgets(
-        devices: max(3, numbers["--devices", default: 3]),
-        operations: numbers["--operations", default: 1], root: root
+        devices: max(5, numbers["--devices", default: 5]),
+        operations: numbers["--operations", default: 1], root: root, table: BudgetTable()
       ).run()
     case "verify": try verify(arguments)
     case "household":

@@ -1,41 +1,54 @@
+import HearthCRDT
 import HearthMembership
 
 /// What resolving 10,000 control operations costs, those of attackers included, in time of the
 /// processor: on a shared machine wall time says more about the neighbours.
 struct ResolverBudgets {
   let operations: Int
+  let table: BudgetTable
 
   func run() {
     for (name, write) in ResolverShapes(operations: operations).all {
-      var log = ResolverLog()
-      write(&log)
-      var clock = Stopwatch()
-      let membership = clock.measure {
-        let membership = log.fold()
-        derive(membership)
-        return membership
-      }
-      row(
-        "resolve \(log.items.count): \(name)", number(clock.processor * 1e3, 1) + " ms",
-        budget: "100 ms", isMet: clock.processor < 0.1)
-      let last = log.heartbeat()
-      var adding = Stopwatch()
-      adding.measure { _ = membership.adding([last]) }
-      row(
-        "one more", number(adding.processor * 1e3, 1) + " ms", budget: "5 ms",
-        isMet: adding.processor < 0.005)
-      let late = log.heartbeat(seeing: log.items.count / 2)
-      var folding = Stopwatch()
-      folding.measure { _ = membership.adding([late]) }
-      row(
-        "one more that had seen half: a whole fold", number(folding.processor * 1e3, 1) + " ms",
-        budget: "100 ms", isMet: folding.processor < 0.1)
+      let (log, membership) = resolve(name, write)
+      let last = log.heartbeats(1)
+      row("one more: \(name)", limit: 0.005) { _ = membership.adding(last) }
+      let many = log.heartbeats(100)
+      row("100 more at once: \(name)", limit: 0.1) { _ = membership.adding(many) }
+      late(log, membership, name)
     }
+    for (name, write) in ForkShapes(operations: operations).all { _ = resolve(name, write) }
   }
 
-  /// Asks for all that follows from the decisions, which is worked out when it is asked for.
-  private func derive(_ membership: Membership) {
-    _ = (membership.people, membership.formerPeople, membership.devices, membership.cards)
-    _ = (membership.invites, membership.offers, membership.minimumSuite, membership.voided)
+  private func resolve(
+    _ name: String, _ write: (inout ResolverLog) -> Void
+  ) -> (ResolverLog, Membership) {
+    var log = ResolverLog()
+    write(&log)
+    let count = log.items.count + log.histories.values.reduce(0) { $0 + $1.changes.count }
+    let membership = row("resolve \(count): \(name)", limit: 0.1) { log.fold() }
+    return (log, membership)
+  }
+
+  /// An operation that has not seen half of the log costs a whole fold.
+  ///
+  /// The costliest of several kinds counts.
+  private func late(_ log: ResolverLog, _ membership: Membership, _ name: String) {
+    let times = log.late().map { item in
+      Stopwatch.least(of: 2) { membership.adding([item]) }.processor
+    }
+    show("one more that had seen half: \(name)", times.max() ?? 0, limit: 0.1)
+  }
+
+  @discardableResult
+  private func row<Result>(_ what: String, limit: Double, _ body: () -> Result) -> Result {
+    let (result, processor) = Stopwatch.least(of: 3, body)
+    show(what, processor, limit: limit)
+    return result
+  }
+
+  private func show(_ what: String, _ processor: Double, limit: Double) {
+    table.row(
+      what, number(processor * 1e3, 1) + " ms", budget: number(limit * 1e3, 0) + " ms",
+      isMet: processor < limit)
   }
 }

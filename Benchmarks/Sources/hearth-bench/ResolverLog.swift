@@ -6,7 +6,11 @@ import HearthMembership
 struct ResolverLog {
   private(set) var items: [ControlItem] = []
   let group: GroupID
+  /// The shown histories of logs that have several, by digest.
+  var histories: [Identifier: ShownSegment] = [:]
   private var invitations: UInt64 = 0
+  /// The number of each device's present life, where it is not the first.
+  private var lives: [Int: UInt64] = [:]
   /// What everybody has seen who says nothing else.
   var seen = Frontier()
 
@@ -29,32 +33,60 @@ struct ResolverLog {
   }
 
   func author(_ device: Int) -> Author {
-    Author(device: Membership.cardID(of: ResolverLog.card(device)), incarnation: 1 << 32)
+    Author(
+      device: Membership.cardID(of: ResolverLog.card(device)),
+      incarnation: lives[device, default: 1] << 32)
   }
 
-  private func item(_ device: Int, _ operation: ControlOperation, _ cause: Frontier) -> ControlItem
-  {
+  /// Lets a device go on in another life.
+  mutating func begin(life: Int, of device: Int) { lives[device] = UInt64(life) }
+
+  private func item(
+    _ device: Int, _ operation: ControlOperation, _ cause: Frontier, _ citations: [Citation] = []
+  ) -> ControlItem {
     let author = author(device)
     let dot = Dot(author: author, sequence: seen[author] + 1)
     return ControlItem(
-      id: Identifier(high: UInt64(device) + 1, low: dot.sequence),
+      id: Identifier(high: UInt64(device) + 1 + author.incarnation, low: dot.sequence),
       version: Version(dot: dot, time: HybridTime(milliseconds: 1)), cause: cause,
-      operation: operation)
+      operation: operation, citations: citations)
   }
 
   mutating func write(
-    _ device: Int, _ operation: ControlOperation, seen cause: Frontier? = nil
+    _ device: Int, _ operation: ControlOperation, seen cause: Frontier? = nil,
+    citing citations: [Citation] = []
   ) {
-    let item = item(device, operation, cause ?? seen)
+    let item = item(device, operation, cause ?? seen, citations)
     items.append(item)
     seen.advance(item.version.dot.author, to: item.version.dot.sequence)
   }
 
-  /// A heartbeat of the founder that has seen the first operations, or all of them.
-  func heartbeat(seeing count: Int = .max) -> ControlItem {
+  /// Heartbeats of the founder, each of which has seen everything before it.
+  func heartbeats(_ count: Int) -> [ControlItem] {
+    var log = self
+    log.seen = Frontier(items.map { ($0.version.dot.author, $0.version.dot.sequence) })
+    for _ in 0..<count { log.write(0, .heartbeat([])) }
+    return Array(log.items.suffix(count))
+  }
+
+  /// Operations of the first member's device, of which any one may follow.
+  ///
+  /// Each has seen the first half of the log.
+  func late() -> [ControlItem] {
     let cause = Frontier(
-      items.prefix(count).map { ($0.version.dot.author, $0.version.dot.sequence) })
-    return item(0, .heartbeat([]), cause)
+      items.prefix(items.count / 2).map { ($0.version.dot.author, $0.version.dot.sequence) })
+    let other = ResolverLog.person(2)
+    let none = Cut(entries: [])
+    let key = [UInt8](repeating: 6, count: 32)
+    let operations: [ControlOperation] = [
+      .heartbeat([]), .leave(none), .inviteClose(invite: Identifier(high: 4, low: 1)),
+      .removeMember(.init(person: other, cut: none)),
+      .setRole(.init(person: other, role: .reader, cut: none)),
+      .revokeDevice(.init(device: Membership.cardID(of: ResolverLog.card(2)), cut: none)),
+      .setRecovery(.init(sign: key, box: key, secrets: [])),
+      .confirm(items.suffix(4).map(\.id).sorted()),
+    ]
+    return operations.map { item(1, $0, cause) }
   }
 
   mutating func invite(
@@ -90,10 +122,7 @@ struct ResolverLog {
   }
 
   mutating func setRole(_ device: Int, _ person: Int, _ role: Role, seen: Frontier? = nil) {
-    write(
-      device,
-      .setRole(.init(person: ResolverLog.person(person), role: role, cut: Cut(entries: []))),
-      seen: seen)
+    write(device, roleChange(person, role), seen: seen)
   }
 
   mutating func remove(_ device: Int, _ person: Int, seen: Frontier? = nil) {
@@ -140,11 +169,23 @@ struct ResolverLog {
   mutating func admit(
     _ hand: Int, _ device: Int, as person: Int, by invite: Identifier, seen: Frontier? = nil
   ) {
+    write(hand, admission(of: device, as: person, by: invite), seen: seen)
+  }
+
+  /// The operation by which somebody approves a request.
+  func admission(
+    of device: Int, as person: Int, by invite: Identifier
+  ) -> ControlOperation {
     let proof = [UInt8](repeating: 1, count: 64)
     let join = ControlOperation.Join(
       invite: invite, person: ResolverLog.person(person), personName: "P",
       device: ResolverLog.card(device), proof: proof)
-    write(hand, .admit(.init(join: join, possession: proof)), seen: seen)
+    return .admit(.init(join: join, possession: proof))
+  }
+
+  /// The operation by which somebody sets a role.
+  func roleChange(_ person: Int, _ role: Role) -> ControlOperation {
+    .setRole(.init(person: ResolverLog.person(person), role: role, cut: Cut(entries: [])))
   }
 
   /// Makes a key of a zone and hands it to devices.
@@ -175,6 +216,8 @@ struct ResolverLog {
   }
 
   func fold() -> Membership {
-    Membership(group: group, items: items, proofs: ProofBook(isTrusting: true))
+    Membership(
+      group: group, items: items, forks: ControlForks(histories),
+      proofs: ProofBook(isTrusting: true))
   }
 }

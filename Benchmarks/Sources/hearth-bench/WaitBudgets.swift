@@ -13,6 +13,7 @@ struct WaitBudgets {
   let relayProgram: String
   let runs: Int
   let root: String
+  private let table = BudgetTable()
 
   func run() async throws {
     try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
@@ -23,7 +24,7 @@ struct WaitBudgets {
     defer { for relay in relays { relay.end() } }
     for relay in relays { _ = try command(["transport", "add", "relay", relay.address], home) }
     _ = try command(["sync"], home)
-    rowHeadings()
+    table.begin()
     let alone = try commands(home, as: "alone")
     let write = try await writes(home, beside: false)
     for relay in relays { relay.stop() }
@@ -31,16 +32,17 @@ struct WaitBudgets {
     let beside = try commands(home, as: "beside")
     try sync.end()
     for ((line, seconds), (_, floor)) in zip(beside, alone) {
-      row(
+      table.row(
         "`\(line)` beside a sync that waits, p99", milliseconds(seconds),
         floor: milliseconds(floor), ratio: seconds / floor, budget: "80 ms",
         isMet: seconds <= 0.080)
     }
     let besideWrite = try await writes(home, beside: true)
-    row(
+    table.row(
       "write in the process of a sync that waits, p99", milliseconds(besideWrite),
       floor: milliseconds(write), ratio: besideWrite / write, budget: "10 ms",
       isMet: besideWrite <= 0.010)
+    try table.end()
   }
 
   // MARK: Another process

@@ -55,9 +55,9 @@ package actor Node {
     try DurableFile.write([], to: folder.database, mode: 0o600)
     let (identity, master) = try DeviceIdentity.generate()
     let file = try KeyFile.seal([SecretBytes(master)], passphrase: try wrapped(passphrase))
-    let personID = try personID ?? PersonID(madeBy: deviceID(of: identity))
+    let own = try personID ?? HearthMembership.personID(madeBy: deviceID(of: identity))
     let profile = NodeProfile(
-      personID: personID.hex, personName: person, deviceName: device)
+      personID: own.hex, personName: person, deviceName: device)
     let node = try Node(
       folder: folder, lock: lock, identity: identity, schema: schema, profile: profile, now: now)
     try await node.found()

@@ -194,6 +194,43 @@ public struct Frontier: Hashable, Sendable {
     Frontier(sortedEntries: entries.filter { $0.author.device == device })
   }
 
+  /// Calls a function with each mark of some devices, which are given in order.
+  ///
+  /// O(n), n the greater number of entries and devices.
+  package func forEachMark(of devices: [DeviceID], _ body: (Entry) -> Void) {
+    var next = 0
+    for entry in entries {
+      while next < devices.count, devices[next] < entry.author.device { next += 1 }
+      guard next < devices.count else { return }
+      if devices[next] == entry.author.device { body(entry) }
+    }
+  }
+
+  /// This frontier with other marks of some devices, which are given in order.
+  ///
+  /// O(n), n the greater number of entries and devices.
+  ///
+  /// - Parameter other: The mark that replaces one, or nil for none. It must be of the same device,
+  ///   and keep the order of the device's marks.
+  package func replacing(
+    marksOf devices: [DeviceID], by other: (Entry) -> (Author, UInt64)?
+  ) -> Frontier {
+    var next = 0
+    var result: [Entry] = []
+    result.reserveCapacity(entries.count)
+    for entry in entries {
+      while next < devices.count, devices[next] < entry.author.device { next += 1 }
+      guard next < devices.count, devices[next] == entry.author.device else {
+        result.append(entry)
+        continue
+      }
+      if let (author, sequence) = other(entry), sequence > 0 {
+        result.append(Entry(author: author, sequence: sequence))
+      }
+    }
+    return Frontier(sortedEntries: result)
+  }
+
   /// Removes a dot that is its author's mark.
   mutating func withdraw(_ dot: Dot) {
     let place = position(of: dot.author)

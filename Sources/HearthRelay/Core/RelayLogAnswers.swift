@@ -14,7 +14,8 @@ struct RelayLogAnswers {
       admission.proved(ticket, proof, nonce, mailbox, chain, in: &state)
     case (.found(let mailbox, _), .openPublic):
       admission.openedPublic(ticket, mailbox, in: &state)
-    case (.found, _): preconditionFailure("found a mailbox for \(ticket.purpose)")
+    case (.found, _):
+      fail(ticket, RelayError(.corrupt, "the log found a mailbox unasked"), in: &state)
     case (.head(let head), _): requests.subscribed(ticket, head, in: &state)
     case (.listing(let listing), _): requests.answer(ticket, .listing(listing), in: &state)
     case (.blobs(let blobs), _): requests.answer(ticket, .blobs(blobs), in: &state)
@@ -40,7 +41,7 @@ struct RelayLogAnswers {
     case (.reset, _): requests.reset(ticket, in: &state)
     case (.refused(let refusal), _): refuse(ticket, refusal, in: &state)
     case (.created, _), (.stored, _):
-      preconditionFailure("the log wrote \(written) for \(ticket.purpose)")
+      fail(ticket, RelayError(.unknownOutcome, "the log wrote something else"), in: &state)
     }
   }
 

@@ -99,7 +99,7 @@ final class SimDevice {
     // An old program draws a person's id at random.
     let drawn = try Engine<ReplicaStore>.randomIdentifier()
     let own = try DeviceIdentity.generate().0
-    let made = PersonID(madeBy: Identifier(bytes: own.publicKeys.deviceID) ?? .zero)
+    let made = personID(madeBy: Identifier(bytes: own.publicKeys.deviceID) ?? .zero)
     self.person = person ?? (device.build == "old" ? drawn : made)
     identity = own
   }
