@@ -355,6 +355,27 @@ struct MembershipRuleTests {
     expect(&world, nil) { $0.write(one, .acceptOwner(transfer: again)) }
   }
 
+  @Test("A hand-over is confirmed by the former owner or who was an admin before, by nobody later")
+  func confirmingHandOver() throws {
+    var world = World()
+    let heir = world.member(.admin, by: .auto)
+    let admin = world.member(.admin, by: .auto)
+    let later = world.member(.member, by: .auto)
+    world.nameWords(0)
+    let offer = world.transfer(0, to: world.hands[heir].person)
+    world.settle()
+    let taken = world.write(heir, .acceptOwner(transfer: offer))
+    world.settle()
+    world.setRole(heir, world.hands[later].person, .admin)
+    world.settle()
+    let membership = world.fold()
+    #expect(membership.role(of: world.hands[later].id) == .admin)
+    for (hand, isAsked) in [(0, true), (admin, true), (heir, false), (later, false)] {
+      let asked = membership.unconfirmed(by: world.hands[hand].id)
+      #expect(asked.contains(taken) == isAsked, "hand \(hand)")
+    }
+  }
+
   @Test("The least suite only rises")
   func policy() throws {
     var world = World()

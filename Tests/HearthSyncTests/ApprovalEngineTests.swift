@@ -55,6 +55,36 @@ struct ApprovalEngineTests {
     #expect(admission?.device == family.members[2].device && admission?.void == nil)
   }
 
+  @Test("A request that this device cannot open may wait for another one; rubbish waits for nobody")
+  func unanswered() throws {
+    let family = try EngineFamily(1)
+    var admin = family.members[0]
+    let made = try admin.invite(
+      to: family.group, named: "Home", role: .child, admission: .approve, maximumUses: 1,
+      expiresMilliseconds: now * 2, nowMilliseconds: now)
+    let invite = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
+    var newcomer = try EngineFamily.engine()
+    let opened = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    let request = try newcomer.requestToJoin(
+      opened, with: made.secret, person: EngineFamily.id(40), personName: "Nina",
+      deviceName: "tablet", slot: 0)
+    func waits(_ bytes: [UInt8], by invite: Identifier) -> Bool {
+      admin.isUnanswered(request: bytes, by: invite, in: family.group)
+    }
+    #expect(waits(request.bytes, by: invite))
+    #expect(!waits(request.bytes, by: EngineFamily.id(7)))
+    var damaged = request.bytes
+    damaged[damaged.count - 1] ^= 1
+    #expect(!waits(damaged, by: invite) && !waits([1, 2, 3], by: invite))
+    // It begins with the key that it is sealed to.
+    var closed = request.bytes
+    closed[0] ^= 1
+    #expect(waits(closed, by: invite))
+    let read = try admin.open(request: request.bytes, to: family.group)
+    _ = try admin.approve(read, named: "Home", nowMilliseconds: now)
+    #expect(!waits(request.bytes, by: invite))
+  }
+
   @Test("An admin of whom the inviter had not heard lets in who asks, and so does a later one")
   func unheardOfAdmin() throws {
     var family = try EngineFamily(4)

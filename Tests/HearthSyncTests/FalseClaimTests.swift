@@ -215,6 +215,21 @@ struct FalseClaimTests {
     #expect(try world.family.members[ben].unwrittenClaims(in: group).isEmpty)
   }
 
+  @Test("What waits of a device that was removed is no claim any more")
+  func neverOfRemoved() throws {
+    var family = try EngineFamily(3)
+    let victim = family.members[ben].author
+    var forge = try Forge(family.members[mallory], family.zone)
+    let lie = lie(&forge, citing: [citing(victim, 1)])
+    _ = try family.members[ben].receive(
+      [try forge.seal([lie])], in: family.zone, nowMilliseconds: now)
+    #expect(try family.members[ben].unwrittenClaims(in: family.group).map(\.count) == [1])
+    try family.remove(mallory, by: anna)
+    try family.send(anna, to: [ben])
+    #expect(try family.members[ben].store.pending.entries(in: family.zone).count == 1)
+    #expect(try family.members[ben].unwrittenClaims(in: family.group).isEmpty)
+  }
+
   @Test("The log of who lied ends before the lie; rebuilding, opening and auditing agree")
   func rebuilding() throws {
     var family = try EngineFamily(4)

@@ -16,6 +16,15 @@ struct HandoffTests {
     }
   }
 
+  @Test("A handoff holds no key for a device that was removed")
+  func removed() throws {
+    var family = try EngineFamily(3)
+    try family.remove(2, by: 0)
+    let recipients = try family.members[0].handoffRecipients(of: family.group).map(\.id)
+    #expect(recipients.contains(family.members[1].device))
+    #expect(!recipients.contains(family.members[2].device))
+  }
+
   @Test("Whoever was not known to the maker of a key, nor knew of the key, was passed by")
   func passedBy() throws {
     var family = try EngineFamily(2)

@@ -105,6 +105,37 @@ struct MembershipRecoveryTests {
     #expect(family.membership(1).owner == heir)
   }
 
+  @Test("A key is judged when all that is cited is here, as that may void the removal")
+  func heirRevokedMeanwhile() throws {
+    var family = try EngineFamily(3)
+    let offer = try family.offer(to: 1, by: 0)
+    try family.meet([0, 1, 2])
+    let heir = family.members[1].device
+    // The owner revokes the heir's device, which takes the household at the same time.
+    try family.members[0].revoke(heir, from: family.group, nowMilliseconds: now)
+    try family.send(0, to: [2])
+    #expect(!family.membership(2).isActive(heir))
+    try family.members[1].acceptOwner(of: family.group, offer: offer, nowMilliseconds: now)
+    try family.send(1, to: [0])
+    #expect(family.membership(0).isActive(heir))
+    // By the key of before, as the key of the revocation counts for nothing.
+    try family.members[0].heartbeat(in: family.group, nowMilliseconds: now)
+    let owner = family.members[0].author
+    let reached = try family.members[0].zone(family.control).head(of: owner).sequence
+    let (former, taken) = (
+      try family.published(0, family.control), try family.published(1, family.control)
+    )
+    for batches in [[former + taken], [former, taken], [taken, former]] {
+      var engine = try EngineFamily.copied(family.members[2])
+      for batch in batches {
+        let report = try engine.receive(batch, in: family.control, nowMilliseconds: now)
+        #expect(report.refused.isEmpty, "\(report.refused)")
+      }
+      #expect(engine.membership(of: family.group).isActive(heir))
+      #expect(try engine.zone(family.control).head(of: owner).sequence == reached)
+    }
+  }
+
   @Test("A device that was ended and uses the words again is told of again")
   func again() throws {
     var family = try EngineFamily(2)

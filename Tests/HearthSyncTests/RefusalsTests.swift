@@ -86,7 +86,12 @@ struct RefusalsTests {
         #expect((try? Refusals(decoding: bad)) == nil, "byte \(place), bit \(bit)")
       }
     }
-    for bad in [[], Array(good.dropLast()), good + [0]] {
+    // Whole, and noted under other rules: their first number follows their length.
+    var other = Array(good.dropLast(Identifier.byteCount))
+    other[1] += 1
+    other += segmentDigest(other).bytes
+    #expect((try? Refusals(decoding: other)) == nil)
+    for bad in [[], Array(good.dropLast()), good + [0], other] {
       try store.transaction { try store.facts.set("refused.\(family.zone.hex)", to: bad) }
       #expect(try Refusals(of: family.zone, in: store).isEmpty)
     }
@@ -167,6 +172,25 @@ struct RefusalsTests {
       }
       #expect(try engine.useless([name], in: id) == [name])
     }
+  }
+
+  @Test("Of a removed device what lies behind a gap beyond its cut is useless, and the rest is not")
+  func beyondCut() throws {
+    var family = try EngineFamily(3)
+    try family.set(1, 1, 1)
+    try family.meet([0, 1, 2])
+    let zone = try family.members[0].zone(family.zone)
+    let author = family.members[1].author
+    let end = zone.head(of: author).sequence
+    func name(_ first: UInt64, _ last: UInt64) -> SegmentName {
+      SegmentName(
+        zoneTag: zone.tag, authorTag: zone.authorTag(of: author.device),
+        incarnation: author.incarnation, first: first, last: last, digest: digest(Int(last)))
+    }
+    let names = [name(end + 1, end + 1), name(end + 3, end + 4)]
+    #expect(try family.members[0].useless(names, in: family.zone).isEmpty)
+    try family.remove(1, by: 0)
+    #expect(try family.members[0].useless(names, in: family.zone) == [names[1]])
   }
 
   @Test("A pending segment that decays in the store does not keep the good file away")

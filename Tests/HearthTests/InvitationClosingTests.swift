@@ -123,6 +123,26 @@ struct InvitationClosingTests {
     _ = try await home.anna.sync()
     #expect(await home.isClosed(link))
   }
+
+  @Test("A folder that is gone holds a closing back for seven days, and no longer")
+  func goneForGood() async throws {
+    let home = try await Home()
+    let second = home.family.root.appendingPathComponent("second").path
+    try FileManager.default.createDirectory(atPath: second, withIntermediateDirectories: true)
+    _ = try await home.anna.transports.add(folder: second)
+    let link = try await home.link(needsApproval: true)
+    _ = try await home.anna.sync()
+    try FileManager.default.removeItem(atPath: second)
+    let week = 7 * 24 * InvitationClosingTests.hour
+    for (span, isClosed) in [
+      (InvitationClosingTests.hour + 1, false), (week - 1, false), (1, true),
+    ] {
+      home.clock.advance(span)
+      _ = try await home.anna.sync()
+      #expect(await home.isClosed(link) == isClosed, "\(span) ms later")
+    }
+  }
+
   /// The file of a link's bundle.
   private func bundle(_ link: InvitationLink) throws -> String {
     try #require(Identifier(bytes: link.secret.rendezvousID)).hex + ".cap"

@@ -180,7 +180,7 @@ struct NodeReplicasTests {
     try home.expect(free: true)
   }
 
-  @Test("a patient call waits for another process, and one that is cancelled does not begin")
+  @Test("a patient call waits for another process")
   func patient() async throws {
     let home = try Home()
     let replicas = try home.process()
@@ -198,6 +198,29 @@ struct NodeReplicasTests {
           await Task.yield()
           try home.expect(free: false)
         }
+      }
+    }
+    try replicas.close()
+  }
+
+  @Test("a patient call that is cancelled while another process works does not begin")
+  func cancelled() async throws {
+    let home = try Home()
+    nonisolated(unsafe) let replicas = try home.process()
+    try await replicas.working {
+      try await replicas.whileWaiting {
+        nonisolated(unsafe) let other = try NodeLock(home.folder)
+        try other.take(waitMilliseconds: 0)
+        // A call that waited in spite of its end would begin then.
+        let end = DispatchWorkItem { other.giveBack() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(300), execute: end)
+        let call = Task {
+          withUnsafeCurrentTask { $0?.cancel() }
+          try await replicas.working(isPatient: true) { _ = Issue.record("it begins") }
+        }
+        await #expect(throws: CancellationError.self) { try await call.value }
+        end.cancel()
+        other.giveBack()
       }
     }
     try replicas.close()

@@ -193,6 +193,29 @@ struct RelayMembersTests {
       #expect(judged.other == (isBegun ? 0 : 1), "other bytes of what is here")
     }
   }
+
+  @Test("A repair clears what a member stored and nobody can use, once, and nothing else")
+  func cleared() async throws {
+    let home = try await home(["Anna", "Ben", "Cleo"])
+    let (anna, cleo) = (home.nodes[0], home.nodes[2])
+    let address = home.shelf.address
+    try await write(1, by: cleo, in: home)
+    _ = try await cleo.sync()
+    let before = try await anna.listed(in: home.zone, at: address)
+    let junk = try await cleo.storeJunk(in: home.zone, at: address)
+    #expect(try await anna.listed(in: home.zone, at: address) == before.union(junk))
+    for round in 0..<2 {
+      let repaired = try await anna.transports.repair(relay: address)
+      let lines = repaired.repairs.flatMap { report -> [String] in
+        guard case .cleared(let lines) = report.repair else { return [] }
+        return lines.filter { $0.contains("Cleo") }
+      }
+      #expect(lines.count == (round == 0 ? 1 : 0), "\(lines)")
+      #expect(lines.allSatisfy { $0.hasPrefix("\(junk.count) files") }, "\(lines)")
+    }
+    #expect(try await anna.listed(in: home.zone, at: address) == before)
+    withExtendedLifetime(home.family) {}
+  }
 }
 
 extension Node {
@@ -323,6 +346,31 @@ extension Node {
   fileprivate func listDigest(of group: GroupID, at address: String) async throws -> Bytes16 {
     let (relay, access, _) = try await control(of: group, at: address)
     return try await relay.rosters.roster(of: access).digest
+  }
+
+  /// The names of a zone's segments at a relay.
+  fileprivate func listed(in id: ZoneID, at address: String) async throws -> Set<SegmentName> {
+    Set(try await relay(address).list(zoneTag: engine.zone(id).tag).segments)
+  }
+
+  /// Stores files in a zone's mailbox that nobody can use: one of a device that nobody knows, and
+  /// one by this device's name that is no segment.
+  fileprivate func storeJunk(
+    in id: ZoneID, at address: String
+  ) async throws -> [SegmentName] {
+    let relay = try relay(address)
+    let zone = try engine.zone(id)
+    let next = zone.head(of: engine.author).sequence + 1
+    var names: [SegmentName] = []
+    for tag in [Identifier(high: 9, low: 9), zone.authorTag(of: device)] {
+      let noise = [UInt8](repeating: UInt8(names.count + 1), count: 300)
+      let name = SegmentName(
+        zoneTag: zone.tag, authorTag: tag, incarnation: engine.incarnation, first: next,
+        last: next, digest: segmentDigest(noise))
+      try await relay.publish(name, noise)
+      names.append(name)
+    }
+    return names
   }
 
   /// How many names of segments of a device nobody needs: those that are here, one far beyond its

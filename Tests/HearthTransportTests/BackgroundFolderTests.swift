@@ -36,10 +36,12 @@ struct BackgroundFolderTests {
     #expect(error?.code == .inputOutput)
     #expect(error?.place == hanging.scratch.path)
     hanging.isReached.wait()
-    // Another transport over the same folder would wait for the same disk.
-    let other = hanging.folder(deadlineMilliseconds: 60_000)
-    await #expect(throws: TransportError.self) { _ = try await other.list(zoneTag: zone) }
-    hanging.letGo.signal()
+    // Another transport over the same folder would wait for the same disk: what it refuses does
+    // not begin later either.
+    let other = hanging.folder(deadlineMilliseconds: 1_000)
+    let second = segment([4], first: 2, last: 2)
+    await #expect(throws: TransportError.self) { try await other.publish(second, [4]) }
+    for _ in 0..<2 { hanging.letGo.signal() }
     var listed: TransportListing?
     while listed == nil { listed = try? await other.list(zoneTag: zone) }
     #expect(listed?.segments == [name], "what was begun is done to its end")

@@ -63,23 +63,38 @@ private final class SaidLine: RelayClientConnection {
 }
 
 private final class NoMemory: RelayMemory {
+  /// Why nothing can be stored.
+  struct IsFull: Error {}
+
   var kept: [String: [UInt8]] = [:]
+  var isFull = false
+
   func load(_ name: String) throws -> [UInt8]? { kept[name] }
-  func save(_ name: String, _ bytes: [UInt8]) throws { kept[name] = bytes }
+  func save(_ name: String, _ bytes: [UInt8]) throws {
+    guard !isFull else { throw IsFull() }
+    kept[name] = bytes
+  }
 }
 
 @Suite("What a transport makes of what a connection tells of a log")
 struct RelayNewsTests {
   private let zone = Identifier(high: 1, low: 2)
   private let line: SaidLine
+  private let memory = NoMemory()
   private let transport: RelayTransport
 
   init() throws {
     line = try SaidLine()
+    transport = RelayNewsTests.transport(of: zone, over: line, memory)
+  }
+
+  private static func transport(
+    of zone: Identifier, over line: SaidLine, _ memory: NoMemory
+  ) -> RelayTransport {
     var directory = RelayDirectory()
     directory.zones[zone] = MailboxAccess(mailbox: zone, keys: [], mayCreate: false)
-    transport = RelayTransport(
-      over: line, memory: NoMemory(), directory: directory, digest: { _ in .zero })
+    return RelayTransport(
+      over: line, memory: memory, directory: directory, digest: { _ in .zero })
   }
 
   private func header(_ position: UInt64) -> RelayHeader {
@@ -128,5 +143,23 @@ struct RelayNewsTests {
     line.log += [header(2), header(3)]
     let listing = try await transport.list(zoneTag: zone)
     #expect(listing.problems.count == 1 && listing.segments.map(\.first) == [1, 2, 3])
+  }
+
+  @Test("What could not be stored of a log is stored by a later round that learns nothing new")
+  func storedLater() async throws {
+    line.log = [header(1), header(2)]
+    memory.isFull = true
+    do {
+      _ = try await listed()
+      Issue.record("nothing could be stored")
+    } catch is NoMemory.IsFull {}
+    memory.isFull = false
+    #expect(try await listed() == [1, 2])
+    // A later program knows the log without a listing.
+    line.told = []
+    let listings = line.listings
+    let later = RelayNewsTests.transport(of: zone, over: line, memory)
+    #expect(try await later.list(zoneTag: zone).segments.map(\.first) == [1, 2])
+    #expect(line.listings == listings)
   }
 }
