@@ -75,17 +75,22 @@ struct Sights: Sendable {
     guard !logs.isEmpty else { return items }
     var more = Widening()
     var last: ControlItem?
+    // Causes grow along a log, so later items cover what an earlier one did.
+    var isCovered = false
     return items.map { item in
       // Larger differences are resolved from the whole cause.
       let news = last.flatMap { last -> Frontier? in
         guard last.position.author == item.position.author else { return nil }
         return item.cause.news(since: last.cause, atMost: 16)
       }
-      if news == nil { more = Widening() }
+      if news == nil { (more, isCovered) = (Widening(), false) }
+      let count = more.numbers.count
       for mark in (news ?? item.cause).entries { add(mark.author, mark.sequence, to: &more) }
       add(item.position.author, item.position.sequence, to: &more)
       last = item
-      return item.cause.covers(more.seen) ? item : item.having(seen: more.seen)
+      if more.numbers.count != count { isCovered = false }
+      if !isCovered { isCovered = item.cause.covers(more.seen) }
+      return isCovered ? item : item.having(seen: more.seen)
     }
   }
 

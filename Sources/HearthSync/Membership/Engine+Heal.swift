@@ -2,6 +2,12 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
+/// A key of a zone, by the id of its epoch.
+private struct ZoneEpoch: Hashable {
+  let zone: ZoneID
+  let epoch: [UInt8]
+}
+
 // Repair of missing keys: devices complain about keys that they cannot open, and others hand them
 // on.
 extension Engine {
@@ -46,48 +52,81 @@ extension Engine {
     let device: DeviceID
     /// The epochs whose keys the device has, oldest first.
     let reachedBy: [[UInt8]]
-    let lacks: [(zone: ZoneID, epoch: [UInt8])]
+    let lacks: [ZoneEpoch]
   }
+
+  /// The most devices that one change hands keys to: so many fit into a change.
+  private static var maximumPatients: Int { 64 }
 
   /// Hands known keys to devices that may read and lack them.
   ///
   /// These are devices that complained, and devices that joined while others made the keys. A
   /// reader does so for further devices of its own person, and for keys that no writer has: their
   /// maker may be gone. The keys are handed on under a key that the recipient has; otherwise it
-  /// could not open them.
+  /// could not open them. One change serves all devices that the same key reaches, so that a
+  /// person's many devices cost hardly more than one.
   mutating func heal(in group: GroupID, nowMilliseconds: UInt64) throws {
+    let control = try controlZone(of: group)
+    var byKey: [[UInt8]: [Patient]] = [:]
     for patient in patients(in: group) {
-      guard let card = membership(of: group).device(patient.device)?.card else { continue }
-      let box = try BoxPublicKey(validating: card.boxKey)
-      let control = try controlZone(of: group)
-      guard let reached = patient.reachedBy.last(where: { control.epoch(id: $0) != nil }) else {
+      guard let key = patient.reachedBy.last(where: { control.epoch(id: $0) != nil }) else {
         continue
       }
-      let operations = try patient.lacks.compactMap { zone, epoch -> ControlOperation? in
-        guard let key = try self.zone(zone).epoch(id: epoch) else { return nil }
-        return .wrapAdd(
-          .init(
-            zone: zone, epoch: epoch,
-            wraps: [.init(recipient: patient.device, sealed: try key.sealKey(to: box))]))
-      }
-      guard !operations.isEmpty else { continue }
-      Probe.keyHandedOn.hit()
-      var draft = self
-      try store.transaction {
-        draft = self
-        // Due rotations and unsealed changes come first, under the current keys.
-        try draft.replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
-        let control = try draft.controlZone(of: group)
-        for author in control.heads.map(\.author) where author.device == device {
-          _ = try draft.sealChanges(of: author, in: control)
-        }
-        try draft.perform(operations, in: group, nowMilliseconds: nowMilliseconds)
-        var told = try draft.controlZone(of: group)
-        told.writeEpoch = reached
-        _ = try draft.sealChanges(of: author, in: told)
-      }
-      self = draft
+      byKey[key, default: []].append(patient)
     }
+    for (key, patients) in byKey.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      for start in stride(from: 0, to: patients.count, by: Self.maximumPatients) {
+        let some = patients[start...].prefix(Self.maximumPatients)
+        let operations = try handingKeys(to: some, in: group)
+        guard !operations.isEmpty else { continue }
+        Probe.keyHandedOn.hit()
+        try write(operations, under: key, in: group, nowMilliseconds: nowMilliseconds)
+      }
+    }
+  }
+
+  /// The operations that give devices the keys that they lack and this device knows.
+  private func handingKeys(
+    to patients: ArraySlice<Patient>, in group: GroupID
+  ) throws -> [ControlOperation] {
+    var order: [ZoneEpoch] = []
+    var wraps: [ZoneEpoch: [ControlOperation.Wrap]] = [:]
+    for patient in patients {
+      guard let card = membership(of: group).device(patient.device)?.card else { continue }
+      let box = try BoxPublicKey(validating: card.boxKey)
+      for lacking in patient.lacks {
+        guard let key = try zone(lacking.zone).epoch(id: lacking.epoch) else { continue }
+        if wraps[lacking] == nil { order.append(lacking) }
+        wraps[lacking, default: []].append(
+          .init(recipient: patient.device, sealed: try key.sealKey(to: box)))
+      }
+    }
+    return order.map { lacking in
+      let sorted = (wraps[lacking] ?? []).sorted { $0.recipient < $1.recipient }
+      return .wrapAdd(.init(zone: lacking.zone, epoch: lacking.epoch, wraps: sorted))
+    }
+  }
+
+  /// Writes operations and seals them under a certain key of the control zone.
+  private mutating func write(
+    _ operations: [ControlOperation], under key: [UInt8], in group: GroupID,
+    nowMilliseconds: UInt64
+  ) throws {
+    var draft = self
+    try store.transaction {
+      draft = self
+      // Due rotations and unsealed changes come first, under the current keys.
+      try draft.replaceOverEpochs(of: group, nowMilliseconds: nowMilliseconds)
+      let control = try draft.controlZone(of: group)
+      for author in control.heads.map(\.author) where author.device == device {
+        _ = try draft.sealChanges(of: author, in: control)
+      }
+      try draft.perform(operations, in: group, nowMilliseconds: nowMilliseconds)
+      var told = try draft.controlZone(of: group)
+      told.writeEpoch = key
+      _ = try draft.sealChanges(of: author, in: told)
+    }
+    self = draft
   }
 
   private func patients(in group: GroupID) -> [Patient] {
@@ -99,7 +138,7 @@ extension Engine {
     return membership.devices.compactMap { ill -> Patient? in
       guard ill.id != device else { return nil }
       let isOthers = isReader && membership.person(of: ill.id)?.id != person
-      var lacks: [(zone: ZoneID, epoch: [UInt8])] = []
+      var lacks: [ZoneEpoch] = []
       var reachedBy: [[UInt8]] = []
       for (zone, epochs) in own {
         let told = membership.toldKeys(of: zone.id, zone.kind, epochs, by: ill.id)
@@ -111,7 +150,7 @@ extension Engine {
             membership.mayBeGiven(epoch, of: zone.kind, to: ill.id),
             !isOthers || !writers.contains(id) && !Mutant.readersKeepKeys.isActive
           {
-            lacks.append((zone.id, id))
+            lacks.append(ZoneEpoch(zone: zone.id, epoch: id))
           }
         }
       }
