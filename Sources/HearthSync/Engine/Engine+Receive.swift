@@ -92,7 +92,7 @@ extension Engine {
     in zone: ZoneID, nowMilliseconds: UInt64, _ report: inout ReceiveReport
   ) throws {
     var applied = report.applied
-    while applied > 0, report.waiting[.author] ?? 0 > 0 {
+    while applied > 0, report.waiting[.author] != nil || report.waiting[.epoch] != nil {
       let more = try receive([], in: zone, ends: [], nowMilliseconds: nowMilliseconds)
       applied = more.applied
       report.add(more)
@@ -221,8 +221,10 @@ extension Engine {
       }
       try Sponsors.add(readiness.causes.room.begun(in: draft), of: zone, in: store)
       try save(uncertain: judged.uncertain, of: zone)
+      // News of the members may admit an author whom they did not know when the batch came.
+      let isTriedAgain = draft.kind == .control && !isRebuilding && report.applied > 0
       try tidy(
-        &intake, in: draft, membership, isRebuilding: isRebuilding,
+        &intake, in: draft, membership, isRebuilding: isRebuilding, keepsStrangers: isTriedAgain,
         nowMilliseconds: nowMilliseconds, &report)
       // What the batch itself brings may speak for what was refused before it was applied.
       try Refusals.add(report.noted, of: zone, in: store) { try knowledge(of: zones[place]) }

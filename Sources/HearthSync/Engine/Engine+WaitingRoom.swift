@@ -8,9 +8,12 @@ extension Engine {
   ///
   /// Of each log, the next segments are kept and the farthest ones are dropped. A transport still
   /// has them, so nothing is lost, and they are fetched again once there is space.
+  ///
+  /// - Parameter keepsStrangers: Whether the segments of unknown authors stay for now, since they
+  ///   are tried again at once.
   func tidy(
     _ intake: inout Intake, in zone: ZoneState, _ membership: Membership, isRebuilding: Bool,
-    nowMilliseconds: UInt64, _ report: inout ReceiveReport
+    keepsStrangers: Bool, nowMilliseconds: UInt64, _ report: inout ReceiveReport
   ) throws {
     let cuts = cuts(of: intake.waiting.values.map(\.entry.authorTag), in: zone, membership)
     report.dropped += intake.drop {
@@ -19,7 +22,7 @@ extension Engine {
     }.map(\.digest)
     let excess = WaitingRoom.excess(of: intake.waiting.values.map(\.entry)) {
       zone.deviceByTag[$0] != nil
-    }
+    }.filter { !keepsStrangers || !$0.value.isStranger }
     guard !excess.isEmpty else { return }
     let dropped = intake.drop { excess[$0.digest] != nil }
     var crowded: [(pool: WaitingRoom.Pool, refused: RoomRefusals.Refused)] = []

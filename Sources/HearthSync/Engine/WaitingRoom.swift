@@ -30,6 +30,12 @@ package enum WaitingRoom {
     case device
     case zone
 
+    /// Whether the author of the segment is unknown.
+    var isStranger: Bool {
+      if case .unverified(.stranger) = self { return true }
+      return false
+    }
+
     /// The pool of a verified segment whose limit the segment would exceed; nil for others.
     func pool(of entry: PendingEntry) -> Pool? {
       switch self {

@@ -8,15 +8,17 @@ extension Engine {
   ///
   /// If keys were replaced since, a closing is sealed under the key that the invitation carried.
   /// Its holders have the group's log only up to the replacement. Without the notice, they would
-  /// join and wait forever for keys that nobody hands to them.
+  /// join and wait forever for keys that nobody hands to them. One change serves all closings under
+  /// one key, so that a person's many links cost hardly more than one.
   ///
   /// - Returns: The remaining operations, including closings of invitations with the current key.
   mutating func writeClosings(
     among operations: [ControlOperation], in group: GroupID, nowMilliseconds: UInt64
   ) throws -> [ControlOperation] {
     var rest: [ControlOperation] = []
+    var earlier: [(epoch: [UInt8], closings: [ControlOperation])] = []
+    let control = try controlZone(of: group)
     for operation in operations {
-      let control = try controlZone(of: group)
       guard case .inviteClose(let invite) = operation,
         let epoch = membership(of: group).controlEpoch(
           of: invite, in: control.id, held: control.heldEpochs),
@@ -25,10 +27,18 @@ extension Engine {
         rest.append(operation)
         continue
       }
+      if let place = earlier.firstIndex(where: { $0.epoch == epoch }) {
+        earlier[place].closings.append(operation)
+      } else {
+        earlier.append((epoch, [operation]))
+      }
+    }
+    for (epoch, closings) in earlier {
+      let control = try controlZone(of: group)
       for author in control.heads.map(\.author) where author.device == device {
         _ = try sealChanges(of: author, in: control)
       }
-      _ = try writeControl([operation], group: group, nowMilliseconds: nowMilliseconds)
+      _ = try writeControl(closings, group: group, nowMilliseconds: nowMilliseconds)
       var told = try controlZone(of: group)
       told.writeEpoch = epoch
       _ = try sealChanges(of: author, in: told)
