@@ -546,7 +546,7 @@ def play(programs, name, shows):
 
 
 def tell(name, faults, figures, words, shows):
-    print("%s %-10s %s (%s)" % ("FAILED" if faults else "ok    ", name, ROWS[name][1], words))
+    print("%s %-15s %s (%s)" % ("FAILED" if faults else "ok    ", name, ROWS[name][1], words))
     for fault in faults if shows else faults[:MOST_FAULTS_SHOWN]:
         print("         - " + fault.replace("\n", "\n           "))
     if not shows and len(faults) > MOST_FAULTS_SHOWN:

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 
+import hostile_relay
 from nodes import Nodes, Relay
 
 PARTIAL = 2
@@ -86,10 +87,10 @@ class Household(Nodes):
         os.mkdir(self.path("folder"))
         self.relay = None if relay is None else Relay(
             programs.relay, self.path("relay-data"), options=("--health", "off", *relay))
-        place = ("relay", self.relay.address) if self.relay else ("folder", self.path("folder"))
+        self.place = self.relay.address if self.relay else self.path("folder")
         self.do("ann", "init", "--person", "Ann", "--device", "laptop")
         self.do("ann", "household", "create", "Home", "--time-zone", "UTC")
-        self.do("ann", "transport", "add", *place)
+        self.do("ann", "transport", "add", "relay" if self.relay else "folder", self.place)
         self.join("ben", "Ben")
         self.do("ann", "add", "Dishes", "--points", "3")
         self.do("ann", "add", "Plants", "--points", "5", "--every", "week")
@@ -152,8 +153,31 @@ class Household(Nodes):
         written = [self.forge(deed[0], *deed[1:], "--folder", stash) for deed in deeds]
         return stash, sum(one["files"] for one in written), sum(one["bytes"] for one in written)
 
-    def release(self, stash, folder="folder"):
-        shutil.copytree(stash, self.path(folder), dirs_exist_ok=True)
+    def release(self, stash, folder="folder", by=None):
+        """Brings prepared files into a folder, or to the relay under the keys of a home."""
+        if not self.relay:
+            shutil.copytree(stash, self.path(folder), dirs_exist_ok=True)
+            return
+        files, taken, codes = self.store(by, stash)
+        self.figures.append("the relay takes %d of %d files from %s" % (taken, files, by))
+        if taken != files or codes:
+            raise Stuck("the relay takes %d of %d files from %s, and refuses with codes %s" % (
+                taken, files, by, sorted(codes)))
+
+    def store(self, by, stash):
+        try:
+            return hostile_relay.store(self, by, stash)
+        except hostile_relay.wire.WireError as error:
+            raise Stuck("%s at the relay: %s" % (by, error))
+
+    def shut_out(self, homes, stash):
+        """The relay takes nothing from those who do not belong to the household."""
+        for home in homes:
+            files, taken, codes = self.store(home, stash)
+            self.figures.append("the relay takes %d of %d files from %s, refuses with codes %s" % (
+                taken, files, home, sorted(codes)))
+            self.holds(files and not taken and codes, "the relay takes %d files from %s" % (
+                taken, home))
 
     # What commands cost.
 
@@ -206,7 +230,7 @@ class Household(Nodes):
         # Where fewer came than honest ones can be made here, only what they add is multiplied.
         without = {home: {name: self.steady(home, command).cpu for name, command in STEADY.items()}
                    for home in homes} if max(more, times) > 1 else {}
-        self.release(stash)
+        self.release(stash, by=honest)
         found = {}
         for home in homes:
             sync = self.cost(home, "sync")

@@ -14,19 +14,23 @@ def row(name, words, relay=None):
     return keep
 
 
-def suffer(home, deeds, culprits, victims=VICTIMS, logs=0):
+def suffer(home, deeds, culprits, victims=VICTIMS, logs=0, outside=(), helper=None):
     """The story of most rows: honest files, hostile files, and how the victims fare.
 
     `logs` is how many logs the hostile files begin, which a folder holds in as many directories.
+    From those who are `outside` a relay takes nothing: `helper` stores the files there, or
+    whoever made them.
     """
-    looking = logs * judge.LOOK_SECONDS
+    looking = 0 if home.relay else logs * judge.LOOK_SECONDS
     home.join("hal", "Hal")
     home.everybody_knows(*victims)
     stash, files, byte_count = home.prepare(*deeds)
     home.figures.append("%d files, %d bytes" % (files, byte_count))
     usual = home.usual(victims, "hal", files, byte_count)
     told = home.accusations(victims[0])
-    home.release(stash)
+    if home.relay:
+        home.shut_out(outside, stash)
+    home.release(stash, by=helper or deeds[0][0])
     for victim in victims:
         cost = home.cost(victim, "sync")
         if not home.within(victim + " sync", cost, usual[victim]["sync"],

@@ -31,7 +31,7 @@ def undone(home, reason, *deed):
     home.join("rae", "Rae", "reader")
     words = home.words("ann")
     home.everybody_knows("ann", "berta", "ben", "rae")
-    back = home.run("new", "recover", "--transport", home.path("folder"), "--revoke-others",
+    back = home.run("new", "recover", "--transport", home.place, "--revoke-others",
                     "--device", "new", piped=words + "\n")
     if back.returncode not in (0, PARTIAL):
         raise Stuck("hearth recover: exit %d: %s" % (back.returncode, back.stdout + back.stderr))
@@ -42,7 +42,9 @@ def undone(home, reason, *deed):
     # Rae helps the thief, who cannot read any more what others write.
     stash, _, _ = home.prepare(
         ("ann", "unseen", "--eyes", home.path("rae"), "--witness", "Berta", *deed))
-    home.release(stash)
+    if home.relay:
+        home.shut_out(["ann"], stash)
+    home.release(stash, by="rae")
     homes = ["new", "berta", "ben"]
     for _ in range(3):
         for name in homes:
@@ -84,16 +86,20 @@ def stands(home, name, reason):
                "%s: the audit does not say %r: %r" % (name, reason, tried))
 
 
+@row("T6.relay", "the same over a relay, where Rae stores what it does not take from the thief",
+     relay=())
 @row("T6", "a thief's fresh device cites Berta's latest, and not the recovery that she had seen")
 def undone_by_fresh(home):
     undone(home, UNSEEN, "--fresh")
 
 
+@row("T6.stolen.relay", "the same over a relay", relay=())
 @row("T6.stolen", "the stolen device itself does so")
 def undone_by_stolen(home):
     undone(home, UNSEEN)
 
 
+@row("T6.closed.relay", "the same over a relay", relay=())
 @row("T6.closed", "the stolen device removes Berta as if it had heard of nothing since")
 def undone_from_before(home):
     undone(home, "by recovery words", "--closed")
@@ -103,23 +109,30 @@ def undone_from_before(home):
 
 def outsiders(home, *options):
     home.join("mal", "Mal")
+    if home.relay:
+        home.join("rae", "Rae", "reader")
+        home.do("out", "init", "--person", "Otto", "--device", "outside")
     home.sync("ben")
     home.do("ann", "member", "remove", "Mal", "--yes")
     home.sync("ann", "ben")
     # Whoever has an old key of the zone can have made them: there is nobody to name.
-    suffer(home, [("mal", "strangers", "--number", "4000", *options)], [], logs=4000)
+    suffer(home, [("mal", "strangers", "--number", "4000", *options)], [], logs=4000,
+           outside=["mal", "out"], helper="rae")
 
 
+@row("T7.relay", "the same over a relay, which takes none of it but from a reader", relay=())
 @row("T7", "with a removed member's keys 4,000 devices introduce themselves")
 def strangers_by_old_key(home):
     outsiders(home)
 
 
+@row("T7.named.relay", "the same over a relay", relay=())
 @row("T7.named", "the same, and each names an invitation that there is")
 def strangers_by_name(home):
     outsiders(home, "--named")
 
 
+@row("T7.link.relay", "the same over a relay", relay=())
 @row("T7.link", "4,000 devices of a member use one link for one at once")
 def crowd(home):
     home.join("mal", "Mal")
@@ -138,6 +151,7 @@ def crowd(home):
 MOST_INVITATIONS = 128
 
 
+@row("T8.relay", "the same over a relay", relay=())
 @row("T8", "a reader makes 1,300 invitations, each used by two devices at once")
 def flood(home):
     home.join("rae", "Rae", "reader")
