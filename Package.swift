@@ -105,7 +105,7 @@ let package = Package(
       name: "Hearth",
       dependencies: [
         "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
-        "HearthStore", "HearthTransport",
+        "HearthStore", "HearthTransport", "CProcess",
       ], swiftSettings: settings),
     .target(
       name: "HearthCLI",

@@ -53,6 +53,48 @@ struct LifeTests {
     }
   }
 
+  @Test("A change of modes, times and links of a node's files is no copy, and starts no new life")
+  func touched() async throws {
+    let family = try Family()
+    let (nodes, _) = try await family.grow(["Anna"])
+    try await nodes[0].close()
+    let (files, home) = (FileManager.default, family.home("Anna"))
+    for name in try files.contentsOfDirectory(atPath: home) {
+      let path = home + "/" + name
+      for mode in [0o644, 0o600] {
+        try files.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+      }
+      try files.setAttributes(
+        [.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: path)
+      try files.linkItem(atPath: path, toPath: family.home("link-" + name))
+    }
+    let anna = try await Node.open(at: home, schema: Family.schema)
+    #expect(await anna.incarnation == 1)
+    #expect(try await anna.ownNotices().isEmpty)
+  }
+
+  @Test("An older copy that is written over the files in place starts a new life")
+  func writtenOver() async throws {
+    let family = try Family()
+    let (nodes, zone) = try await family.grow(["Anna", "Ben"])
+    try await nodes[0].close()
+    let (files, home) = (FileManager.default, family.home("Anna"))
+    try Family.copy(home, family.home("Backup"))
+    let anna = try await Node.open(at: home, schema: Family.schema)
+    try await anna.note(Note.id(1), [.assign(Note.title, .text("today"))], in: zone)
+    try await Family.settle([anna, nodes[1]])
+    try await anna.close()
+    for name in try files.contentsOfDirectory(atPath: family.home("Backup")) {
+      let old = try Data(contentsOf: URL(fileURLWithPath: family.home("Backup") + "/" + name))
+      let file = try FileHandle(forWritingTo: URL(fileURLWithPath: home + "/" + name))
+      try file.truncate(atOffset: 0)
+      try file.write(contentsOf: old)
+      try file.close()
+    }
+    let again = try await Node.open(at: home, schema: Family.schema)
+    #expect(await again.incarnation == 2)
+  }
+
   @Test("A database set back alone, under an anchor that is newer, starts a new life")
   func databaseRollback() async throws {
     let family = try Family()

@@ -31,7 +31,7 @@ enum ImportRule {
     ],
     "Hearth": [
       "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
-      "HearthStore", "HearthTransport", "Logging", "Foundation", "Glibc",
+      "HearthStore", "HearthTransport", "CProcess", "Logging", "Foundation", "Glibc",
     ],
     "Household": ["HearthCRDT", "HearthMembership", "HearthSync"],
     "HearthCLI": [
