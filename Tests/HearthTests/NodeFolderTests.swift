@@ -42,6 +42,16 @@ struct NodeFolderTests {
     try await recovered.close()
   }
 
+  @Test("A home that cannot be searched is not said to hold no node")
+  func unsearchable() async throws {
+    let family = try Family()
+    let home = family.home("nia")
+    // A link to itself: unlike a mode, it also stops a test that runs as root.
+    try FileManager.default.createSymbolicLink(atPath: home, withDestinationPath: home)
+    #expect(await code { _ = try await open(home) } == .io)
+    #expect(await code { _ = try await open(family.home("nobody")) } == .noNode)
+  }
+
   @Test("Nothing takes the place of data whose key is missing; with the key back all is there")
   func keyGone() async throws {
     let family = try Family()

@@ -41,7 +41,7 @@ public final class HearthNode: Sendable {
         .invalid, "Hearth reserves record type 16383: give yours another number")
     }
     let secret = passphrase.map { Array($0.utf8) }
-    if NodeFolder(path).holdsNode {
+    if try NodeFolder(path).holdsNode() {
       return HearthNode(
         node: try await Node.open(at: path, passphrase: secret, schema: records))
     }

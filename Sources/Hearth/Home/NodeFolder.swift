@@ -20,20 +20,33 @@ struct NodeFolder {
   /// Exists while a node is being created: data beside it without a key belongs to nobody yet.
   var beginning: String { root.appendingPathComponent("beginning").path }
 
-  /// Whether a node was created here.
-  var holdsNode: Bool { FileManager.default.fileExists(atPath: keyFile) }
+  /// Returns whether a node was created here.
+  ///
+  /// - Throws: `io` if the folder cannot be searched, so that nobody knows what is in it.
+  func holdsNode() throws -> Bool { try exists(keyFile) }
 
-  /// Whether the folder has a node's data without its key, which was lost or moved away.
-  var lacksKey: Bool {
-    !holdsNode && FileManager.default.fileExists(atPath: database)
-      && !FileManager.default.fileExists(atPath: beginning)
+  /// Returns whether the folder has a node's data without its key, which was lost or moved away.
+  private func lacksKey() throws -> Bool {
+    try !holdsNode() && exists(database) && !exists(beginning)
+  }
+
+  /// Returns whether a file of the folder exists.
+  private func exists(_ path: String) throws -> Bool {
+    var information = stat()
+    guard stat(path, &information) != 0 else { return true }
+    guard errno != ENOENT, errno != ENOTDIR else { return false }
+    let reason = String(cString: strerror(errno))
+    throw HearthError(
+      .io,
+      "the folder \(root.path) cannot be searched: \(reason); check the owner and permissions of "
+        + "it and of the folders above it, or choose another --home")
   }
 
   /// Refuses to replace data whose key may come back.
   ///
   /// - Throws: `corrupt` if there is data without its key.
   func checkKeyIsNotMissing() throws {
-    guard lacksKey else { return }
+    guard try lacksKey() else { return }
     throw HearthError(
       .corrupt,
       "\(database) has no key file \(keyFile), so this device lacks its identity: put back a copy "

@@ -38,7 +38,7 @@ enum SharedFolderPath {
   }
 
   private static func isHome(_ path: String) -> Bool {
-    NodeFolder(path).holdsNode
+    (try? NodeFolder(path).holdsNode()) ?? false
       && FileManager.default.fileExists(atPath: NodeFolder(path).database)
   }
 

@@ -43,7 +43,7 @@ package actor Node {
     try folder.prepare()
     let lock = try NodeLock(folder)
     try lock.take(waitMilliseconds: 5_000)
-    guard !folder.holdsNode else {
+    guard try !folder.holdsNode() else {
       try folder.requireDatabase()
       throw HearthError(
         .exists, "there is a node in \(path) already: use it, or choose another --home")
@@ -77,7 +77,7 @@ package actor Node {
   ) async throws -> Node {
     let folder = NodeFolder(path)
     try folder.checkKeyIsNotMissing()
-    guard folder.holdsNode else {
+    guard try folder.holdsNode() else {
       throw HearthError(
         .noNode, "there is no node in \(path): make one with `hearth init --person NAME`")
     }
