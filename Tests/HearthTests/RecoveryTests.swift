@@ -60,6 +60,23 @@ struct RecoveryTests {
       .allSatisfy { !$0.hasPrefix(home) }
   }
 
+  @Test("An owner with words is sent to sync a household made since, and not to make words")
+  func uncovered() async throws {
+    let family = try Family()
+    let (nodes, home) = try await family.grow(["Anna"])
+    func warning(_ zone: ZoneID) async throws -> String? {
+      let group = try #require(await nodes[0].allZones().first { $0.id == zone }).group
+      return await nodes[0].people.riskWarning(of: group)
+    }
+    #expect(try await warning(home)?.contains("`hearth words show`") == true)
+    _ = try await nodes[0].recovery.activate(try PersonWords.drawn())
+    #expect(try await warning(home) == nil)
+    let cabin = try await nodes[0].createHousehold(named: "Cabin")
+    #expect(try await warning(cabin)?.contains("run `hearth sync`") == true)
+    _ = try await nodes[0].sync()
+    #expect(try await warning(cabin) == nil)
+  }
+
   @Test("A bare machine with words and the folder holds everything, also from before the words")
   func everything() async throws {
     let family = try Family()

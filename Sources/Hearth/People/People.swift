@@ -156,8 +156,12 @@ package struct People: Sendable {
       guard core.ending(in: group) == nil, membership.owner == core.person,
         membership.isAtRisk(core.person)
       else { return nil }
-      return "this is your only device and you have no recovery words: if it is lost, nobody can "
-        + "manage the household any more; run `hearth words show`"
+      guard (try? core.recovery.state()) == .set else {
+        return "this is your only device and you have no recovery words: if it is lost, nobody can "
+          + "manage the household any more; run `hearth words show`"
+      }
+      return "this is your only device, and your recovery words do not cover this household yet: "
+        + "run `hearth sync`"
     }
   }
 
