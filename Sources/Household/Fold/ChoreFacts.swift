@@ -56,10 +56,17 @@ struct OccurrenceOverride: Sendable {
   /// The day to which it was moved, as of a frontier.
   func due(seen: Frontier) -> CivilDate? { moves?.shown(asOf: seen)?.value.date }
 
-  /// The person picked, now or as of a frontier; nil if nobody was.
-  func person(seen: Frontier? = nil) -> PersonID? {
+  /// The value of an occurrence that is nobody's, whatever the chore's own assignment says.
+  ///
+  /// It is no identifier, so a version that does not know it uses the chore's own assignment.
+  static let nobody = Value.bytes([0])
+
+  /// Whose the occurrence is, now or as of a frontier; nil if the chore's own assignment holds.
+  func assignment(seen: Frontier? = nil) -> Assignment? {
     let shown = seen.map { assignee?.shown(asOf: $0) } ?? assignee?.shown
-    return shown?.value.identifier.map { merges.one($0) }
+    guard let value = shown?.value else { return nil }
+    if value == OccurrenceOverride.nobody { return .nobody }
+    return value.identifier.map { .person(merges.one($0)) }
   }
 }
 

@@ -166,8 +166,8 @@ struct ChoreFold {
   /// An assignment of the occurrence wins over the chore's own assignment (R2, R18).
   func isAssigned(_ completion: Completion, seen: Frontier?) -> Bool {
     let override = completion.key.flatMap { facts.override(of: $0) }
-    if let person = override?.person(seen: seen) { return person == completion.person }
-    return facts.assignment(seen: seen).includes(completion.person)
+    let assignment = override?.assignment(seen: seen) ?? facts.assignment(seen: seen)
+    return assignment.includes(completion.person)
   }
 
   /// Whether the author of a retraction may take a completion back (R11).

@@ -260,11 +260,9 @@ struct ChoreSchedule {
 extension ChoreSchedule {
   /// The assignee of an occurrence.
   func assignee(of opening: Opening) throws -> PersonID? {
-    if let person = facts.override(of: opening.key)?.person() {
-      Probe.assignedOnce.hit()
-      return person
-    }
-    switch facts.assignment {
+    let own = facts.override(of: opening.key)?.assignment()
+    Probe.assignedOnce.hit(if: own != nil)
+    switch own ?? facts.assignment {
     case .nobody: return nil
     case .person(let person): return person
     case .rotation(let people, let kind):

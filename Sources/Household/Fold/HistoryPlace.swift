@@ -1,18 +1,17 @@
 import HearthCRDT
 
 /// An entry's position in history: later days first, then later times, then greater ids.
-struct HistoryPlace {
+struct HistoryPlace: Equatable {
   let day: Int32
   let time: UInt64
   let event: RecordID
 
   init(_ row: LedgerRow) {
-    day = row.day.dayNumber
-    time = row.version.time.rawValue
-    event = row.event
+    self.init(
+      day: row.day.dayNumber, time: row.version.time.rawValue, event: row.event)
   }
 
-  private init(day: Int32, time: UInt64, event: RecordID) {
+  init(day: Int32, time: UInt64, event: RecordID) {
     self.day = day
     self.time = time
     self.event = event
@@ -38,5 +37,23 @@ struct HistoryPlace {
         "\(quoted(cursor)) is not a position in the history; start again without a cursor")
     }
     return (HistoryPlace(day: day, time: time, event: event), passed)
+  }
+}
+
+extension HistoryPlace: Comparable {
+  static func < (left: HistoryPlace, right: HistoryPlace) -> Bool {
+    (left.day, left.time, left.event) < (right.day, right.time, right.event)
+  }
+}
+
+/// A part of history between two positions; the spans of successive pages share no position.
+struct HistorySpan: Equatable {
+  /// The position before the newest one of the span; nil for the beginning of history.
+  let after: HistoryPlace?
+  /// The oldest position of the span; nil for the end of history.
+  let through: HistoryPlace?
+
+  func contains(_ place: HistoryPlace) -> Bool {
+    after.map { place < $0 } ?? true && through.map { $0 <= place } ?? true
   }
 }

@@ -5,6 +5,7 @@ import HearthSync
 package struct ChoreTitle: Sendable {
   package let id: RecordID
   package let title: String
+  package let isArchived: Bool
 }
 
 /// The chores of a household.
@@ -73,10 +74,10 @@ package struct ChoreList {
 
   private func titles(_ rows: [[Value]], _ includingArchived: Bool) throws -> [ChoreTitle] {
     rows.compactMap { row in
-      guard let id = row[0].identifier, let title = row[1].text,
-        includingArchived || row[2].bool != true
+      let isArchived = row[2].bool == true
+      guard let id = row[0].identifier, let title = row[1].text, includingArchived || !isArchived
       else { return nil }
-      return ChoreTitle(id: id, title: title)
+      return ChoreTitle(id: id, title: title, isArchived: isArchived)
     }
   }
 

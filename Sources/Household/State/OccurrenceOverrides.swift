@@ -14,6 +14,14 @@ package struct OccurrenceOverrides {
     try override(id, occurrence, [(OccurrenceField.assignee, person.map(Value.id))], &builder)
   }
 
+  /// Assigns one occurrence to nobody, whatever the chore's own assignment says.
+  package func release(
+    _ id: RecordID, occurrence: OccurrenceKey? = nil, in builder: inout OperationBuilder
+  ) throws {
+    try override(
+      id, occurrence, [(OccurrenceField.assignee, OccurrenceOverride.nobody)], &builder)
+  }
+
   /// Moves one occurrence to another day and time, or back to its own.
   ///
   /// The occurrence keeps its key, which is its original date. Moves to the same day on two devices

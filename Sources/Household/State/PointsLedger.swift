@@ -48,12 +48,16 @@ package struct PointsLedger {
         HistoryPlace.order, from: place?.values ?? [], isExclusive: true, isDescending: true,
         limit: limit + 1))
     let page = rows.prefix(limit)
-    var next: String?
-    if let last = page.last, rows.count > limit {
-      next = HistoryPlace(last).cursor(passed: passed + page.count)
-    }
+    let end = rows.count > limit ? page.last.map(HistoryPlace.init) : nil
     return HistoryPage(
-      entries: try page.map(entry), next: next, arrivedEarlier: arrived)
+      entries: try page.map(entry), next: end?.cursor(passed: passed + page.count),
+      arrivedEarlier: arrived, span: HistorySpan(after: place, through: end))
+  }
+
+  /// Returns the last entry of a chore that is credited; nil if there is none.
+  package func last(of chore: RecordID) throws -> LedgerEntry? {
+    try ChoreLog(source: context.source, chore: chore, view: context.view)
+      .last { $0.kind == .credited }.map(entry)
   }
 
   /// Returns the last entry that this person did or recorded and that is not undone.

@@ -72,6 +72,9 @@ package struct ChoreView: Equatable, Sendable {
   package let concurrentValues: Int
   /// Whether a newer version wrote the rule or assignment, and this version cannot read it.
   package let needsUpdate: Bool
+
+  /// Whether nothing of it is left to do: it was done or skipped once, or its rule has ended.
+  package var isFinished: Bool { !isArchived && !needsUpdate && next == nil }
 }
 
 /// An occurrence of a chore as displayed.
@@ -193,4 +196,6 @@ package struct HistoryPage: Equatable, Sendable {
   package let next: String?
   /// The number of entries before this page that arrived too late for earlier pages.
   package let arrivedEarlier: Int
+  /// The part of history that the page covers.
+  let span: HistorySpan
 }
