@@ -45,8 +45,11 @@ struct ArgumentsTests {
     for code in [HouseholdError.Code.badTitle, .badTags, .badSetting, .civilText] {
       #expect(ExitStatus.of(HouseholdError(code, "")) == .usage)
     }
-    for code in [HouseholdError.Code.alreadyDone, .noSuchChore, .notYours] {
+    for code in [HouseholdError.Code.alreadyDone, .noSuchChore] {
       #expect(ExitStatus.of(HouseholdError(code, "")) == .failed)
+    }
+    for code in [HouseholdError.Code.notYours, .periodClosed] {
+      #expect(ExitStatus.of(HouseholdError(code, "")) == .notAllowed)
     }
     #expect(ExitStatus.of(SyncError(.malformed, "")) == .failed)
   }

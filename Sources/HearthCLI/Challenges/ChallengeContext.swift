@@ -31,7 +31,7 @@ struct ChallengeContext {
     if let household {
       today = try await HouseholdContext(node: node, zone: household).today().date
     } else {
-      today = try HouseholdClock(timeZone: TimeZone.current.identifier)
+      today = try HouseholdClock(timeZone: MachineTimeZone.name)
         .civil(milliseconds: await node.nowMilliseconds()).date
     }
     return ChallengeContext(node: node, zone: zone, today: today)

@@ -1,13 +1,15 @@
 import ArgumentParser
 import Foundation
 import Hearth
+import HearthMembership
+import HearthSync
 import Household
 
 /// The options of every command.
 package struct CommonOptions: ParsableArguments {
   @Option(
     name: .long,
-    help: "The node's folder; otherwise HEARTH_HOME, otherwise $XDG_DATA_HOME/hearth.")
+    help: "The node's folder; otherwise HEARTH_HOME, $XDG_DATA_HOME/hearth, ~/.local/share/hearth.")
   var home: String?
 
   @Flag(name: .long, help: "Print one JSON document with `schema: 1`.")
@@ -24,15 +26,11 @@ package struct CommonOptions: ParsableArguments {
 
   package init() {}
 
-  /// The node's folder: from the flag, else the environment, else the default.
+  /// The node's folder: see ``HomeFolder``.
   var homePath: String {
-    let environment = ProcessInfo.processInfo.environment
-    if let home { return home }
-    if let home = environment["HEARTH_HOME"], !home.isEmpty { return home }
-    let data =
-      environment["XDG_DATA_HOME"].flatMap { $0.isEmpty ? nil : $0 }
-      ?? FileManager.default.homeDirectoryForCurrentUser.path + "/.local/share"
-    return data + "/hearth"
+    get throws {
+      try HomeFolder.path(option: home, environment: ProcessInfo.processInfo.environment)
+    }
   }
 
   /// Returns the passphrase without its line end; nil if none was given.
@@ -58,7 +56,7 @@ package struct CommonOptions: ParsableArguments {
   /// Without a terminal there is no prompt: piped input belongs to the command.
   private func passphraseOfKey() throws -> [UInt8]? {
     if let given = try passphrase() { return given }
-    guard SecretInput.isTerminal, Node.isProtected(at: homePath) else { return nil }
+    guard SecretInput.isTerminal, try Node.isProtected(at: homePath) else { return nil }
     return try SecretInput.line(asking: "the passphrase of this node's key:")
   }
 
@@ -83,10 +81,25 @@ package struct CommonOptions: ParsableArguments {
     return typed
   }
 
+  /// Refuses `--household` for a node that is only being made: it is in no household.
+  func refuseHousehold() throws {
+    guard household == nil else {
+      throw CommandFailure(
+        .usage, "--household names a household of an existing node, and this node is new",
+        hint: "leave --household out")
+    }
+  }
+
   /// Opens the node, and waits a moment for another command to end.
+  ///
+  /// - Throws: also if `--household` names no household of this node, whatever the command does.
   func open() async throws -> Node {
     let node = try await Node.open(
       at: homePath, passphrase: try passphraseOfKey(), schema: CommandSchema.node)
+    if let household {
+      let shared = await node.dataZones().filter { $0.database == .shared }
+      _ = try HouseholdNames.zone(household, among: shared)
+    }
     let values = try await SettingValues.load([.color], of: node, household: nil)
     Style.choose(flag: color, setting: values.color)
     if !json, ProgressLine.isShown { await node.reportTransfers(to: ProgressLine.tell) }

@@ -8,7 +8,7 @@ extension MomentText {
   /// In the time zone of the node's first household, or in this machine's if there is none.
   static func of(_ node: Node) async throws -> MomentText {
     guard let zone = await node.dataZones().first(where: { $0.database == .shared }) else {
-      return MomentText(clock: try HouseholdClock(timeZone: TimeZone.current.identifier))
+      return MomentText(clock: try HouseholdClock(timeZone: MachineTimeZone.name))
     }
     return try await of(HouseholdContext(node: node, zone: zone))
   }

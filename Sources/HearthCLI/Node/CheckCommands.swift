@@ -113,9 +113,10 @@ struct VerifyCommand: AsyncParsableCommand {
       }
       for fault in document.fileFaults { Output.print(Style.red("database file: \(fault)")) }
       if !document.isSound {
+        let home = try options.homePath
         let next = repair ? "then join again" : "then try `hearth verify --repair`"
         Output.note(
-          "hint: keep a copy of \(options.homePath), \(next); the other devices still have all "
+          "hint: keep a copy of \(home), \(next); the other devices still have all "
             + "synced changes")
       }
     }

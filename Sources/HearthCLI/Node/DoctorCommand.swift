@@ -13,13 +13,16 @@ struct DoctorCommand: AsyncParsableCommand {
       lack, households that no transport carries, every file of the shared folders, changes of
       others that do not arrive, recovery bundles, whether this device still belongs to its
       households, invalid entries of members, and free space.
-      Exit code 7 if data is damaged, 2 if something else needs your attention.
+      Exit code 7 if data is damaged, 2 if something else needs your attention. Advice, such as to
+      make recovery words, changes no exit code.
       """)
 
   @OptionGroup var options: CommonOptions
 
   private struct Document: Encodable {
     let findings: [DoctorFinding]
+    /// What is no fault, but could be safer.
+    let advice: [DoctorFinding]
   }
 
   private static let wantedFreeBytes: UInt64 = 200 * 1024 * 1024
@@ -29,14 +32,23 @@ struct DoctorCommand: AsyncParsableCommand {
     var findings = try await data(of: node)
     findings += await surroundings(of: node)
     findings += try await others(of: node)
+    let advice = try await advice(for: node)
     try await node.close()
+    try tell(findings, advice)
+    guard !findings.isEmpty else { return }
+    let isDamaged = findings.contains(where: \.isDamage)
+    throw ExitCode((isDamaged ? ExitStatus.corrupt : .partial).rawValue)
+  }
+
+  private func tell(_ findings: [DoctorFinding], _ advice: [DoctorFinding]) throws {
     if options.json {
-      try Output.json(Document(findings: findings))
-    } else if findings.isEmpty {
+      return try Output.json(Document(findings: findings, advice: advice))
+    }
+    if findings.isEmpty {
       Output.print(
         Style.green("all is well")
           + ": data, permissions, clocks, forks, transports, their files, changes of others, "
-          + "recovery words, free space")
+          + "recovery bundles, free space")
     } else {
       for finding in findings {
         let colour = finding.isDamage ? Style.red : Style.yellow
@@ -44,9 +56,27 @@ struct DoctorCommand: AsyncParsableCommand {
         Output.print("  remedy: \(Style.safe(finding.remedy))")
       }
     }
-    guard !findings.isEmpty else { return }
-    let isDamaged = findings.contains(where: \.isDamage)
-    throw ExitCode((isDamaged ? ExitStatus.corrupt : .partial).rawValue)
+    for item in advice {
+      Output.print("advice: \(Style.safe(item.text))")
+      Output.print("  how: \(Style.safe(item.remedy))")
+    }
+  }
+
+  /// What could be safer: recovery words are optional, so lacking them is no fault.
+  private func advice(for node: Node) async throws -> [DoctorFinding] {
+    guard try await node.recovery.state() == .none else { return [] }
+    var isMember = false
+    for zone in await node.dataZones() where zone.database == .shared {
+      if await node.ending(in: zone.group) == nil { isMember = true }
+    }
+    guard isMember else { return [] }
+    return [
+      DoctorFinding(
+        "words",
+        "you have no recovery words: if you lose all your devices, nobody can give you back your "
+          + "place and your private data",
+        remedy: "`hearth words show` in a terminal")
+    ]
   }
 
   private func data(of node: Node) async throws -> [DoctorFinding] {

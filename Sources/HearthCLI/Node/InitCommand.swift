@@ -38,23 +38,25 @@ struct InitCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    try options.refuseHousehold()
+    let home = try options.homePath
     let name = try Name.checked(person, what: "the person's name")
     let deviceName = try Name.checked(
       device ?? ProcessInfo.processInfo.hostName,
       what: "the device's name")
     let passphrase = try options.passphraseOfNewKey(isAsked: askPassphrase)
     let node = try await Node.create(
-      at: options.homePath, person: name, device: deviceName, passphrase: passphrase,
+      at: home, person: name, device: deviceName, passphrase: passphrase,
       schema: CommandSchema.node)
     let id = await node.device
     if options.json {
       try Output.json(
         Document(
-          home: options.homePath, person: name, personId: await node.person.hex,
+          home: home, person: name, personId: await node.person.hex,
           device: deviceName, deviceId: id.hex, isProtected: passphrase != nil))
     } else {
       Output.print("\(name)'s node on \(deviceName): device \(ShortID.text(id))")
-      Output.print("home: \(options.homePath)")
+      Output.print("home: \(home)")
       Output.note(
         "next: `hearth household create NAME` to create one, or `hearth join -` to join one")
     }

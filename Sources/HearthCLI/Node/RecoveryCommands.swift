@@ -330,6 +330,8 @@ struct RecoverCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    try options.refuseHousehold()
+    let home = try options.homePath
     let deviceName = try Name.checked(
       device ?? ProcessInfo.processInfo.hostName, what: "the device's name")
     let passphrase = try options.passphraseOfNewKey(isAsked: askPassphrase)
@@ -340,7 +342,7 @@ struct RecoverCommand: AsyncParsableCommand {
       throw CommandFailure(.usage, error.message, hint: "nothing was changed: try again")
     }
     let (node, recovered) = try await Node.recover(
-      at: options.homePath, words: words, folders: transport, deviceName: deviceName,
+      at: home, words: words, folders: transport, deviceName: deviceName,
       revokingOthers: revokeOthers, passphrase: passphrase, schema: CommandSchema.node)
     var households: [Document.Household] = []
     for household in recovered.households {

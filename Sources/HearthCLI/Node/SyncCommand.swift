@@ -40,10 +40,6 @@ struct SyncCommand: AsyncParsableCommand {
     if options.json {
       try Output.json(SyncText.Document(report, catalogues: catalogues.refreshed))
     } else {
-      if report.transports.isEmpty {
-        Output.note(
-          "there is no transport yet: `hearth transport add relay ADDRESS`, or `add folder PATH`")
-      }
       for transport in report.transports where transport.failure == nil {
         Output.print(SyncText.line(transport))
         if check { for line in SyncText.mended(transport) { Output.print(line) } }
@@ -51,6 +47,10 @@ struct SyncCommand: AsyncParsableCommand {
       for line in news.lines + catalogues.news { Output.print(line) }
     }
     for remark in news.remarks + catalogues.warnings { Output.note(remark) }
+    guard !report.transports.isEmpty else {
+      throw CommandFailure(
+        .partial, "there is no transport, so nothing was exchanged", hint: StrandedText.addWay)
+    }
     try SyncText.check(report, isQuiet: options.json, isWhole: check)
   }
 }
@@ -158,10 +158,15 @@ private struct Watching {
 
   /// Reports changes; a persistent problem is printed once.
   private func tell(_ report: SyncReport, _ lastWords: inout String) {
-    let problems = report.transports.flatMap { transport in
-      [transport.failure ?? ""] + transport.problems.map { $0.place + $0.fault }
-    }.joined(separator: "\n")
+    let isAlone = report.transports.isEmpty
+    let problems =
+      isAlone
+      ? "there is no transport yet: \(StrandedText.addWay)"
+      : report.transports.flatMap { transport in
+        [transport.failure ?? ""] + transport.problems.map { $0.place + $0.fault }
+      }.joined(separator: "\n")
     if problems != lastWords {
+      if isAlone { Output.note(problems) }
       SyncText.tellProblems(report, isQuiet: true)
       let isRelayAway = report.transports.contains {
         $0.failure != nil && $0.setting.hasPrefix("hearth-relay:")

@@ -38,7 +38,7 @@ struct HouseholdCommand: AsyncParsableCommand {
 
     func run() async throws {
       _ = try HouseholdNames.checked(self.name, among: [])
-      let timeZone = self.timeZone ?? TimeZone.current.identifier
+      let timeZone = self.timeZone ?? MachineTimeZone.name
       _ = try HouseholdClock(timeZone: timeZone)
       guard let weekday = Weekday.named(weekStart) else {
         throw CommandFailure(

@@ -18,11 +18,11 @@ enum StandardInput {
     }
     guard data.count <= maximumBytes else {
       throw CommandFailure(
-        .failed, "there are more than \(maximumBytes) bytes on standard input",
+        .usage, "there are more than \(maximumBytes) bytes on standard input",
         hint: "a title has 1 to 200 characters; use a note for a longer text")
     }
     guard let text = String(validating: data, as: UTF8.self) else {
-      throw CommandFailure(.failed, "standard input is not UTF-8 text")
+      throw CommandFailure(.usage, "standard input is not UTF-8 text")
     }
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }

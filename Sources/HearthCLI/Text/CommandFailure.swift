@@ -65,9 +65,13 @@ extension ExitStatus {
     .badCursor, .badRating,
   ]
 
+  /// The codes for what somebody with more rights may do.
+  private static let reserved: Set<HouseholdError.Code> = [.notYours, .periodClosed]
+
   /// The exit code for an error of any layer, by its code's word.
   static func of(_ error: any Error) -> ExitStatus {
     if let error = error as? HouseholdError {
+      if reserved.contains(error.code) { return .notAllowed }
       return badInput.contains(error.code) ? .usage : .failed
     }
     switch Hearth.codeWord(of: error) {

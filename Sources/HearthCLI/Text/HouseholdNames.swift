@@ -26,24 +26,36 @@ enum HouseholdNames {
 
   /// Returns the one matching household.
   ///
-  /// - Throws: a failure if there is none, a usage failure if there are several.
+  /// - Throws: a failure that lists the names if there is none, or the ids if there are several.
   static func zone(_ text: String, among zones: [ZoneState]) throws -> ZoneState {
     let found = self.zones(text, among: zones)
     guard let first = found.first else {
       throw CommandFailure(
         .failed, "this node is in no household named \(ShownText.quoted(text))",
-        hint: "see `hearth household list`")
+        hint: hint(zones))
     }
     guard found.count == 1 else {
       let ids = found.map { "\(Style.safe($0.name)) (\(ShortID.text($0.id)))" }
       throw CommandFailure(
-        .usage,
+        .failed,
         "\(ShownText.quoted(text)) is the name of \(found.count) households: "
           + ids.joined(separator: ", "),
         hint: "write its id in place of the name, as \(ShortID.text(first.id))")
     }
     return first
   }
+
+  /// The names to choose from.
+  private static func hint(_ zones: [ZoneState]) -> String {
+    guard !zones.isEmpty else {
+      return "it is in none yet: `hearth household create NAME`, or `hearth join -`"
+    }
+    let names = zones.map { Style.safe($0.name) }.sorted()
+    let more = names.count > shownNames ? ", and \(names.count - shownNames) more" : ""
+    return "its households: " + names.prefix(shownNames).joined(separator: ", ") + more
+  }
+
+  private static let shownNames = 20
 
   /// Returns the name without surrounding spaces.
   ///
