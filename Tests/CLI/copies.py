@@ -110,7 +110,7 @@ def together(places):
 
 def afterwards(places):
     """Life goes on: who came by the one copy is removed by the other, and keys change."""
-    places.says("copy", ["member", "remove", "Dan"], "removed Dan")
+    places.says("copy", ["member", "remove", "Dan", "--yes"], "removed Dan")
     places.meet("copy", "ada", "ben", "cleo", "eve", "dan")
     places.says("ada", ["add", "After Dan"])
     places.meet("ada", "ben", "cleo", "eve", "copy", "dan")

@@ -85,10 +85,10 @@ def hand_over(node, giver, taker, name, words):
     paper = node.path("paper")
     with open(paper, "w") as file:
         file.write(words + "\n")
-    node.says(giver, ["owner", "transfer", name, "--words-file", paper])
+    node.says(giver, ["owner", "transfer", name, "--words-file", paper, "--yes"])
     os.remove(paper)
     node.says(taker, ["sync"])
-    node.says(taker, ["owner", "accept"])
+    node.says(taker, ["owner", "accept", "--yes"])
 
 
 def make(node):

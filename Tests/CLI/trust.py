@@ -64,9 +64,9 @@ def hand_over(home, giver, taker, person):
     paper = home.path("paper")
     with open(paper, "w") as file:
         file.write(home.words(giver))
-    home.must(giver, "owner", "transfer", person, "--words-file", paper)
+    home.must(giver, "owner", "transfer", person, "--words-file", paper, "--yes")
     home.must(taker, "sync")
-    home.must(taker, "owner", "accept")
+    home.must(taker, "owner", "accept", "--yes")
     home.settle(giver, taker, rounds=2)
 
 

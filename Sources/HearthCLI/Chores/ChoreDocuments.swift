@@ -12,8 +12,14 @@ struct ChoreDocument: Encodable, Sendable {
   let concurrentValues: Int
   let needsUpdate: Bool
   let next: OccurrenceDocument?
+  /// Whether nothing of it is left to do.
+  let finished: Bool
+  /// The last completion, if the command looks for it.
+  let lastDone: EntryDocument?
+  /// The skips, the last first, if the command looks for them.
+  let skips: [SkipDocument]?
 
-  init(_ chore: ChoreView, _ names: [PersonID: String]) {
+  init(_ chore: ChoreView, _ names: [PersonID: String], _ past: ChorePast? = nil) {
     id = chore.id.hex
     title = chore.title
     note = chore.note
@@ -29,6 +35,9 @@ struct ChoreDocument: Encodable, Sendable {
     concurrentValues = chore.concurrentValues
     needsUpdate = chore.needsUpdate
     next = chore.next.map { OccurrenceDocument($0, names) }
+    finished = chore.isFinished
+    lastDone = past?.lastDone.map { EntryDocument($0, names) }
+    skips = past?.skips.map { SkipDocument($0, names) }
   }
 }
 
@@ -91,5 +100,26 @@ struct LateDocument: Encodable, Sendable {
   /// The adjustment in words.
   var words: String {
     "late adjustment of \(amount > 0 ? "+" : "")\(amount), in the \(period) of \(day)"
+  }
+}
+
+/// A skip in a JSON document.
+struct SkipDocument: Encodable, Sendable {
+  let event, chore, title, person, day, reason: String
+  /// The skipped calendar day, if the chore has days.
+  let occurrence: String?
+  let undone: Bool
+  let milliseconds: UInt64
+
+  init(_ skip: SkipEntry, _ names: [PersonID: String]) {
+    event = skip.event.hex
+    chore = skip.chore.hex
+    title = skip.choreTitle
+    person = names[skip.by] ?? skip.by.hex
+    day = skip.day.iso
+    reason = skip.reason
+    occurrence = skip.date?.iso
+    undone = skip.isUndone
+    milliseconds = skip.version.time.milliseconds
   }
 }

@@ -62,7 +62,10 @@ struct DoneChore: AsyncParsableCommand {
 struct UndoChore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "undo", abstract: "Undo your last entry, or another one.",
-    discussion: "Your last entry is the completion or skip that you recorded last.")
+    discussion: """
+      Your last entry is the completion or skip that you recorded last, however long ago. The
+      command says which one it was, and when it was recorded.
+      """)
   @OptionGroup var common: CommonOptions
   @Option(help: "The entry, by its id in `hearth history`.") var event: String?
 
@@ -109,12 +112,14 @@ struct UndoChore: AsyncParsableCommand {
 
   /// Returns the entry of an id.
   private static func entry(_ digits: String, in state: HouseholdState) throws -> Undone? {
-    let found = try state.ledger.entries(idPrefix: digits)
+    let found =
+      try state.ledger.entries(idPrefix: digits).map(Undone.completion)
+      + state.skips.entries(idPrefix: digits).map(Undone.skip)
     guard found.count <= 1, digits.utf8.count >= 8 else {
       throw CommandFailure(
         .usage, "this id fits several entries or is too short", hint: "write at least 8 digits")
     }
-    return found.first.map(Undone.completion)
+    return found.first
   }
 
   /// Returns a person's last completion or skip.
@@ -127,11 +132,20 @@ struct UndoChore: AsyncParsableCommand {
   }
 
   private func tell(_ entry: LedgerEntry, _ household: HouseholdContext) async throws {
-    let late = try await household.read { try $0.ledger.entry(entry.event)?.late ?? [] }
+    let (late, names) = try await household.read { state in
+      (try state.ledger.entry(entry.event)?.late ?? [], try ChoreNames.names(in: state))
+    }
+    let doer = names[entry.person] ?? entry.person.hex
     var activity = ChoreActivity("undone", entry.chore, entry.choreTitle)
     activity.event = entry.event.hex
     activity.undid = "done"
-    try activity.tell(common, "undone: \(Style.safe(entry.choreTitle))")
+    activity.person = doer
+    activity.day = entry.day.iso
+    let recorded = try await recorded(entry.version, household)
+    try activity.tell(
+      common,
+      "undone: \(Style.safe(entry.choreTitle)), done on \(DayWords.text(entry.day)) by "
+        + "\(Style.safe(doer)), recorded \(recorded)")
     for one in late { Output.note(EntryDocument.words(one)) }
   }
 
@@ -142,10 +156,19 @@ struct UndoChore: AsyncParsableCommand {
     activity.event = skip.event.hex
     activity.undid = "skipped"
     activity.day = day?.iso
+    let recorded = try await recorded(skip.version, household)
     try activity.tell(
       common,
       "undone: skip of \(Style.safe(skip.choreTitle))"
-        + (day.map { " on \(DayWords.text($0))" } ?? ""))
+        + (day.map { " on \(DayWords.text($0))" } ?? "")
+        + ", recorded \(recorded)")
+  }
+
+  /// The time at which an entry was recorded.
+  private func recorded(
+    _ version: Version, _ household: HouseholdContext
+  ) async throws -> String {
+    try await MomentText.of(household).text(version.time.milliseconds)
   }
 }
 

@@ -7,52 +7,11 @@ import Household
 
 /// Resolves typed names.
 enum ChoreNames {
-  /// Returns the chore of a title, or of at least eight digits of its id.
-  ///
-  /// - Throws: a failure that lists the candidates, or suggests the nearest titles.
+  /// Returns the chore of a title, or of at least eight digits of its id; see ``ChoreChoice``.
   static func chore(
-    _ text: String, in state: HouseholdState, includingArchived: Bool = false
+    _ text: String, in state: HouseholdState, of scope: ChoreChoice.Scope = .current
   ) throws -> ChoreView {
-    guard !text.allSatisfy(\.isWhitespace) else {
-      throw CommandFailure(
-        .usage, "the chore's name is empty", hint: "see `hearth list` for the chores")
-    }
-    func view(_ id: RecordID) throws -> ChoreView {
-      guard let chore = try state.chores.chore(id) else {
-        throw CommandFailure(.failed, "there is no chore \(ShownText.quoted(text))")
-      }
-      return chore
-    }
-    let digits = text.lowercased()
-    let isID = digits.utf8.count >= 8 && digits.allSatisfy(\.isHexDigit)
-    if !isID {
-      let same = try state.chores.titles(
-        equalTo: ShownText.normal(text), includingArchived: includingArchived)
-      if let only = same.first, same.count == 1 { return try view(only.id) }
-    }
-    let titles = try state.chores.titles(includingArchived: includingArchived)
-    if isID {
-      let found = titles.filter { $0.id.hex.hasPrefix(digits) }
-      if let first = found.first, found.count == 1 { return try view(first.id) }
-    }
-    switch NameMatch(text, among: titles, name: \.title) {
-    case .one(let chore): return try view(chore.id)
-    case .several(let found):
-      let sorted = found.sorted { ($0.title, $0.id) < ($1.title, $1.id) }
-      let list = sorted.prefix(10).map { "  \($0.id.hex.prefix(8))  \(Style.safe($0.title))" }
-      let more = found.count > 10 ? "\n  and \(found.count - 10) more" : ""
-      throw CommandFailure(
-        .failed,
-        "\(ShownText.quoted(text)) fits \(found.count) chores:\n"
-          + list.joined(separator: "\n") + more, hint: "write more of the title, or the id")
-    case .none(let nearest):
-      throw CommandFailure(
-        .failed, "there is no chore \(ShownText.quoted(text))",
-        hint: nearest.isEmpty
-          ? "see `hearth list --all`"
-          : "did you mean " + nearest.map { ShownText.quoted($0.title) }.joined(separator: " or ")
-            + "?")
-    }
+    try ChoreChoice(state: state, scope: scope).find(text)
   }
 
   /// Returns the person of a name or of digits of the id; a merged person resolves to the other

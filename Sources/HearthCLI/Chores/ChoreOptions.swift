@@ -13,10 +13,10 @@ struct ChoreTimeOptions: ParsableArguments {
   @Flag(help: "Count from the day when it was last done, not from the calendar.")
   var afterCompletion = false
 
-  @Option(help: "The first day: 2026-11-21, today, tomorrow, friday, +3d.")
+  @Option(help: "The first day: 2026-11-21, today, tomorrow, friday, +3d; none for any day.")
   var due: String?
 
-  @Option(help: "The time of day, HH:MM.")
+  @Option(help: "The time of day, HH:MM; none for any time.")
   var at: String?
 
   @Option(help: "The last day of a chore that repeats.")
@@ -26,6 +26,18 @@ struct ChoreTimeOptions: ParsableArguments {
   var saysRule: Bool {
     every != nil || dayOfMonth != nil || afterCompletion || until != nil
   }
+
+  /// The typed day; `.some(nil)` if it is to have none.
+  func day(today: CivilDate) throws -> CivilDate?? {
+    try due.map { $0 == ChoreTimeOptions.none ? nil : try DateWords.date($0, today: today) }
+  }
+
+  /// The typed time of day; `.some(nil)` if it is to have none.
+  func minute() throws -> CivilTime?? {
+    try at.map { $0 == ChoreTimeOptions.none ? nil : try DateWords.time($0) }
+  }
+
+  private static let none = "none"
 
   /// Returns the rule of these options; missing parts come from `old`.
   func rule(
@@ -55,13 +67,19 @@ struct ChoreTimeOptions: ParsableArguments {
       }
       days = try RepeatWords.dayOfMonth(dayOfMonth)
     }
-    let anchor = try due.map { try DateWords.date($0, today: today) } ?? old?.anchor ?? today
+    let first = try day(today: today)
+    if let first, first == nil {
+      throw CommandFailure(
+        .usage, "a chore that repeats has a first day",
+        hint: "leave out --due none, or end the repetition with --every never")
+    }
+    let anchor = first.flatMap { $0 } ?? old?.anchor ?? today
     let end = try until.map { RecurrenceRule.End.until(try DateWords.date($0, today: today)) }
     return try RecurrenceRule(
       frequency, every: words?.interval ?? (dayOfMonth == nil ? old?.interval : nil) ?? 1,
       on: days, from: anchor, mode: isAfter ? .afterCompletion : .calendar,
       end: end ?? old?.end ?? .never,
-      at: try at.map { [try DateWords.time($0)] } ?? old?.times ?? [], weekStart: weekStart)
+      at: try minute().map { $0.map { [$0] } ?? [] } ?? old?.times ?? [], weekStart: weekStart)
   }
 }
 

@@ -4,28 +4,33 @@ import Household
 
 /// `hearth list`.
 struct ListChores: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "List the chores.")
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List the chores that are still to be done, now or later.")
   @OptionGroup var common: CommonOptions
-  @Flag(help: "Also archived ones.") var all = false
+  @Flag(help: "Also finished and archived ones, marked as such.") var all = false
   @Option(help: "Only those with this tag.") var tag: String?
 
   func run() async throws {
     let (all, tag) = (all, tag.map(ShownText.normal))
     let household = try await HouseholdContext.open(common)
-    let (chores, names) = try await household.read { state in
-      (
-        try state.chores.all(includingArchived: all).filter {
-          tag == nil || $0.tags.contains(tag ?? "")
-        },
-        try ChoreNames.names(in: state)
+    let (chores, names, past) = try await household.read { state in
+      let chores = try state.chores.all(includingArchived: all).filter {
+        (all || !$0.isFinished) && (tag == nil || $0.tags.contains(tag ?? ""))
+      }
+      let finished = chores.filter(\.isFinished)
+      let past = try finished.map { ($0.id, try ChorePast(of: $0.id, in: state)) }
+      return (
+        chores, try ChoreNames.names(in: state), Dictionary(past) { first, _ in first }
       )
     }
     if common.json {
-      return try Output.json(["chores": chores.map { ChoreDocument($0, names) }])
+      return try Output.json([
+        "chores": chores.map { ChoreDocument($0, names, past[$0.id]) }
+      ])
     }
     let rows = try await household.display().listOrder.sorted(chores).map { chore in
       [
-        chore.title, String(chore.points), chore.next?.due?.iso ?? chore.due?.iso ?? "",
+        chore.title, String(chore.points), ChoreText.next(chore, past[chore.id]),
         ChoreNames.words(chore.assignment, names), chore.rule?.describe() ?? "",
         chore.tags.joined(separator: ","),
       ]
@@ -87,18 +92,20 @@ struct ShowChore: AsyncParsableCommand {
 
   func run() async throws {
     let name = name
-    let (chore, names) = try await HouseholdContext.open(common).read { state in
-      (
-        try ChoreNames.chore(name, in: state, includingArchived: true),
-        try ChoreNames.names(in: state)
+    let household = try await HouseholdContext.open(common)
+    let (chore, names, past) = try await household.read { state in
+      let chore = try ChoreNames.chore(name, in: state, of: .all)
+      return (
+        chore, try ChoreNames.names(in: state), try ChorePast(of: chore.id, in: state)
       )
     }
-    if common.json { return try Output.json(["chore": ChoreDocument(chore, names)]) }
+    if common.json { return try Output.json(["chore": ChoreDocument(chore, names, past)]) }
     var lines = [Style.bold(Style.safe(chore.title)), "points: \(chore.points)"]
     let assigned = ChoreNames.words(chore.assignment, names)
     if !assigned.isEmpty { lines.append("who: \(Style.safe(assigned))") }
     if let rule = chore.rule { lines.append("repeats: \(rule.describe())") }
     if let next = chore.next { lines.append("next: \(next.due?.iso ?? "any day"), \(next.state)") }
+    lines += ChoreText.past(past, isFinished: chore.isFinished, names)
     if !chore.tags.isEmpty {
       lines.append("tags: " + Style.safe(chore.tags.joined(separator: ", ")))
     }

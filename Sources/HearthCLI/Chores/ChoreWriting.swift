@@ -10,6 +10,7 @@ struct AddChore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Add a chore.",
     discussion: """
+      A chore with the title of an open one is added too, with a warning: both may be meant.
       With --template a followed catalogue supplies missing values; `hearth public list --type
       chore-template` lists the templates.
       """)
@@ -43,7 +44,7 @@ struct AddChore: AsyncParsableCommand {
     let today = try await household.today().date
     let now = await household.node.nowMilliseconds()
     let (draft, gate) = (self, await household.roleGate())
-    let id = try await household.write(on: today) { state, builder in
+    let (namesakes, id) = try await household.write(on: today) { state, builder in
       var chore = ChoreDraft(title: ShownText.normal(title))
       chore.note = ShownText.normal(draft.note.isEmpty ? model.note : draft.note)
       chore.points = worth
@@ -52,8 +53,8 @@ struct AddChore: AsyncParsableCommand {
       chore.rule = try time.rule(
         today: today, weekStart: state.settings.weekStart, old: nil)
       if chore.rule == nil {
-        chore.due = try time.due.map { try DateWords.date($0, today: today) }
-        chore.time = try time.at.map(DateWords.time)
+        chore.due = try time.day(today: today).flatMap { $0 }
+        chore.time = try time.minute().flatMap { $0 }
       }
       if let name = draft.assign {
         chore.assignee = .person(
@@ -62,10 +63,28 @@ struct AddChore: AsyncParsableCommand {
       if let turns = try draft.turns.assignment(old: .nobody, in: state, gate) {
         chore.assignee = turns
       }
-      return try state.chores.add(chore, milliseconds: now, in: &builder)
+      return (
+        try AddChore.namesakes(of: chore.title, in: state),
+        try state.chores.add(chore, milliseconds: now, in: &builder)
+      )
+    }
+    if let twin = namesakes.first {
+      Output.note(
+        "hearth: warning: there is an open chore \(ShownText.quoted(twin.title)) already "
+          + "(\(twin.id.hex.prefix(8))); if they are one, `hearth archive \(id.hex.prefix(8))`")
     }
     try ChoreActivity("added", id, ShownText.normal(title)).tell(
       common, "added \(ShownText.quoted(title)) (\(id.hex.prefix(8)))")
+  }
+
+  /// Returns the open chores of the same title, without regard to case.
+  private static func namesakes(
+    of title: String, in state: HouseholdState
+  ) throws -> [ChoreTitle] {
+    let folded = NameFolding.fold(title)
+    return try state.chores.titles(includingArchived: false).filter {
+      try NameFolding.fold($0.title) == folded && state.chores.chore($0.id)?.next != nil
+    }
   }
 
   /// Returns the selected template; an empty one if none is selected.
@@ -101,7 +120,7 @@ struct EditChore: AsyncParsableCommand {
     let today = try await household.today().date
     let (command, gate) = (self, await household.roleGate())
     let (chore, title) = try await household.write(on: today) { state, builder in
-      let chore = try ChoreNames.chore(command.name, in: state, includingArchived: true)
+      let chore = try ChoreNames.chore(command.name, in: state, of: .all)
       let edit = try command.edit(of: chore, in: state, gate, today: today)
       try state.chores.edit(chore.id, edit, in: &builder)
       return (chore, edit.title ?? chore.title)
@@ -120,8 +139,8 @@ struct EditChore: AsyncParsableCommand {
     edit.assignee = try turns.assignment(old: chore.assignment, in: state, gate)
     edit.addTags = tags.map(ShownText.normal)
     edit.removeTags = untags.map(ShownText.normal)
-    let day = try time.due.map { try DateWords.date($0, today: today) }
-    let minute = try time.at.map(DateWords.time)
+    let day = try time.day(today: today)
+    let minute = try time.minute()
     if time.every == "never" {
       edit.rule = .some(nil)
     } else if time.saysRule || (chore.rule != nil && (day != nil || minute != nil)) {
@@ -129,8 +148,8 @@ struct EditChore: AsyncParsableCommand {
         try time.rule(today: today, weekStart: state.settings.weekStart, old: chore.rule))
       return try checked(edit)
     }
-    if let day { edit.due = .some(day) }
-    if let minute { edit.time = .some(minute) }
+    edit.due = day
+    edit.time = minute
     return try checked(edit)
   }
 
@@ -155,25 +174,48 @@ struct AssignChore: AsyncParsableCommand {
     let household = try await HouseholdContext.open(common)
     let (name, wanted, always) = (name, person, always)
     let gate = await household.roleGate()
+    if wanted == AssignChore.nobody {
+      let chore = try await household.read { try ChoreNames.chore(name, in: $0) }
+      guard !isNobodys(chore) else {
+        return try ChoreActivity("assigned", chore.id, chore.title).tell(
+          common, "\(ShownText.quoted(chore.title)) is nobody's already; nothing was changed")
+      }
+    }
     let (chore, person) = try await household.write { state, builder in
       let chore = try ChoreNames.chore(name, in: state)
       let person =
-        wanted == "nobody"
+        wanted == AssignChore.nobody
         ? nil : try ChoreNames.person(wanted, in: state, gate, isToWork: true)
       if always || chore.rule == nil {
         var edit = ChoreEdit()
         edit.assignee = person.map { .person($0.id) } ?? .nobody
         try state.chores.edit(chore.id, edit, in: &builder)
+      } else if let person {
+        try state.overrides.assign(chore.id, to: person.id, in: &builder)
       } else {
-        try state.overrides.assign(chore.id, to: person?.id, in: &builder)
+        try state.overrides.release(chore.id, in: &builder)
       }
       return (chore, person?.name)
     }
     var activity = ChoreActivity("assigned", chore.id, chore.title)
     activity.person = person
+    let day = isOfWhole(chore) ? nil : chore.next?.due
     try activity.tell(
       common,
-      "assigned \(ShownText.quoted(chore.title)) to \(person.map { Style.safe($0) } ?? "nobody")")
+      "assigned \(ShownText.quoted(chore.title))"
+        + (day.map { " of \(DayWords.text($0))" } ?? "")
+        + " to \(person.map { Style.safe($0) } ?? AssignChore.nobody)")
+  }
+
+  private static let nobody = "nobody"
+
+  /// Whether the chore as a whole is assigned, and not only its next occurrence.
+  private func isOfWhole(_ chore: ChoreView) -> Bool { always || chore.rule == nil }
+
+  /// Whether there is nobody to take it from.
+  private func isNobodys(_ chore: ChoreView) -> Bool {
+    isOfWhole(chore)
+      ? chore.assignment == .nobody : chore.next.map { $0.assignee == nil } ?? false
   }
 }
 
@@ -206,7 +248,11 @@ struct RestoreChore: AsyncParsableCommand {
   func run() async throws {
     let name = name
     let chore = try await HouseholdContext.open(common).write { state, builder in
-      let chore = try ChoreNames.chore(name, in: state, includingArchived: true)
+      let chore = try ChoreNames.chore(name, in: state, of: .archivedFirst)
+      guard chore.isArchived else {
+        throw CommandFailure(
+          .failed, "\(ShownText.quoted(chore.title)) is not archived", hint: "see `hearth list`")
+      }
       try state.chores.restore(chore.id, in: &builder)
       return chore
     }
