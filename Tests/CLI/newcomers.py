@@ -41,7 +41,7 @@ class Family(nodes.Family):
 
     def texts(self, home):
         """The chores that a node shows."""
-        return self.says(home, ["list"])
+        return self.says(home, ["list", "--all"])
 
 
 def beginning(family):

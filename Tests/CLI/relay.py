@@ -72,7 +72,7 @@ class Family(Nodes):
         self.relay = Relay(os.path.abspath(relay), self.path("relay-data"))
 
     def titles(self, home):
-        done = self.run(home, "list", "--json")
+        done = self.run(home, "list", "--all", "--json")
         return [chore["title"] for chore in json.loads(done.stdout).get("chores", [])]
 
 

@@ -78,7 +78,7 @@ class Household(Nodes):
             self.says(home, ["sync"], status=status)
         for home in homes:
             self.says(home, ["sync"], status=status)
-            self.says(home, ["list"], *titles)
+            self.says(home, ["list", "--all"], *titles)
 
     def attacker(self, home):
         """What somebody knows who has copied a node's home."""

@@ -32,7 +32,7 @@ class Waits(Nodes):
             text=True, env=self.environment)
 
     def titles(self, home):
-        listed = json.loads(self.says(home, ["list", "--json"]))
+        listed = json.loads(self.says(home, ["list", "--all", "--json"]))
         return {chore["title"] for chore in listed["chores"]}
 
     def signal_relays(self, number):

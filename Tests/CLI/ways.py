@@ -207,7 +207,7 @@ def renamed(ways):
     ways.says("cara", ["settings", "set", "name", "our  Flat"])
     ways.sync("cara", "anna")
     ways.says("anna", ["list", "--household", "our  Flat"], "2 households", number[:8],
-              status=USAGE)
+              status=FAILED)
     ways.says("anna", ["list", "--household", number[:8]], "Stairs")
     ways.says("cara", ["settings", "unset", "name"])
     ways.says("anna", ["settings", "unset", "name", "--household", number[:8]])
