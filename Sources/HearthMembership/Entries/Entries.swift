@@ -1,0 +1,321 @@
+import HearthCRDT
+
+/// Decides which joins take effect and which are final.
+///
+/// Four things contest a join: a close that had not seen it, the removal of the inviter, too many
+/// uses of the invitation, and an earlier join of the person. A confirmation overrides them all.
+final class Entries {
+  struct Decision {
+    let place: Int
+    let contest: VoidReason?
+    let confirmation: Int?
+  }
+
+  private let findings: Findings
+  private let log: ControlLog
+  private let stock: Stock
+  /// For each overused invitation, by its operation: the people who belong only through its uses.
+  private var parties: [Int: Parties] = [:]
+  private lazy var witnesses = BranchWitnesses(findings)
+
+  init(_ findings: Findings, _ stock: Stock) {
+    self.findings = findings
+    self.stock = stock
+    log = findings.log
+  }
+
+  /// The effective rank of an operation.
+  private func standing(_ place: Int) -> Int { stock.standing(place, in: findings) }
+
+  /// The decisions about every join that gives a rank, in log order.
+  func decisions(of rank: Int) -> [Decision] {
+    guard let candidates = stock.candidates[rank] else { return [] }
+    var confirmations = [Int?](repeating: nil, count: log.items.count)
+    for place in candidates { confirmations[place] = confirmation(of: place) }
+    var contests = [VoidReason?](repeating: nil, count: log.items.count)
+    for place in candidates where confirmations[place] == nil {
+      contests[place] = contest(place)
+    }
+    // A join that can never take effect consumes no use of an invitation.
+    contestDoubles(candidates, confirmations, &contests, onlyByFinal: true)
+    contestUses(candidates, confirmations, &contests)
+    contestDoubles(candidates, confirmations, &contests, onlyByFinal: false)
+    return candidates.map { place in
+      // A rival that is not final contests a final one only as the device that made the id.
+      let contest = contests[place]
+      return Decision(
+        place: place, contest: contest,
+        confirmation: contest == nil ? confirmations[place] : nil)
+    }
+  }
+
+  /// Whether a confirmation would decide about itself: its author belongs to the group only through
+  /// this join, or through a rival use of the same invitation.
+  private func isParty(_ confirmation: Int, to place: Int) -> Bool {
+    guard let invite = findings.verdicts[place].invite, isCrowded(invite) else { return false }
+    let uses = findings.index.uses[log.invited[invite]].filter { findings.confirmations[$0] == nil }
+    var parties = self.parties[invite] ?? Parties(of: Set(uses), findings)
+    defer { self.parties[invite] = parties }
+    return parties.include(confirmation, of: Role.child.rank)
+  }
+
+  private func isCrowded(_ invite: Int) -> Bool {
+    findings.index.uses[log.invited[invite]].count > log.terms(invite)?.maximumUses ?? .max
+  }
+
+  // MARK: Confirmation
+
+  /// The operation that makes a join final; of several, the one whose author has the highest rank.
+  ///
+  /// An approval, an explicit confirmation, a later role change, or a key sealed to the device
+  /// confirms a join. The author must have a higher rank than the join gives, and must have seen
+  /// the join. A further device is also confirmed by another device of its person that was there
+  /// before the invitation. Roles and keys name a person and a device, which may have joined more
+  /// than once, so they confirm no join that their author knew to be pending or ended.
+  func confirmation(of place: Int) -> Int? {
+    if case .admit = log.operation(place) { return place }
+    if Mutant.entryIsNeverFinal.isActive { return nil }
+    let person = findings.given(place) == nil ? nil : log.comers[place]
+    let said = findings.index.confirmations[log.items[place].id] ?? []
+    let wraps = findings.index.wraps
+    let implied =
+      (wraps.isEmpty ? [] : wraps[findings.enrolledDevice(place)] ?? [])
+      + findings.live.roleChanges[person].filter { log.operation($0).isRoleChange }
+    var best: (place: Int, rank: Int)?
+    func weigh(_ others: [Int], _ isMeant: (Int) -> Bool) {
+      for other in others where findings.isLive[other] && log.sees(other, place) {
+        let rank = standing(other)
+        guard rank > best?.rank ?? 0, mayConfirm(other, place), isMeant(other),
+          !isParty(other, to: place)
+        else { continue }
+        best = (other, rank)
+      }
+    }
+    weigh(said) { _ in true }
+    if let invite = findings.verdicts[place].invite, !implied.isEmpty {
+      let device = findings.enrolledDevice(place)
+      weigh(implied) { other in
+        Mutant.keysConfirmWhoWaits.isActive
+          || !isKnownToWait(place, by: invite, to: other)
+            && LogView.past(other).ending(of: device, enrolledBy: place, in: findings) == nil
+      }
+    }
+    return best?.place
+  }
+
+  /// Whether the author of an operation knew of an objection to a join.
+  private func isKnownToWait(_ place: Int, by invite: Int, to other: Int) -> Bool {
+    if let line = findings.strikers[invite] { return log.sees(other, line) }
+    return findings.verdicts[place].refusal != nil
+      || objection(to: place, by: invite) { log.sees(other, $0) } != nil
+  }
+
+  private func mayConfirm(_ confirmation: Int, _ place: Int) -> Bool {
+    let rank = standing(confirmation)
+    if rank >= Role.admin.rank, rank > Stock.entryRank(place, in: findings) { return true }
+    guard !findings.undecided.contains(place), findings.given(place) == nil,
+      let invite = findings.inviter(of: place), let own = findings.verdicts[confirmation].enrolment
+    else { return false }
+    return findings.person(confirmation) == findings.enrolledPerson(place) && log.sees(invite, own)
+  }
+
+  // MARK: Objections
+
+  /// The objection to a join on its own, without its rivals.
+  private func contest(_ place: Int) -> VoidReason? {
+    if findings.undecided.contains(place) { return .undecided }
+    guard findings.verdicts[place].enrolment == place, let invite = findings.inviter(of: place)
+    else {
+      return nil
+    }
+    return objection(to: place, by: invite) { _ in true }.map {
+      .overruled(by: log.items[$0].id, .invitationClosed)
+    }
+  }
+
+  /// The first line that ended an invitation and that a join had not seen, among the lines that the
+  /// filter accepts: a close, the removal of a user of the invitation, or the end of its maker.
+  private func objection(
+    to place: Int, by invite: Int, _ isAskedFor: (Int) -> Bool
+  ) -> Int? {
+    let maker = findings.person(invite)
+    func speaks(_ line: Int) -> Bool {
+      log.isBeyond(place, line) && !log.sees(place, line) && isAskedFor(line)
+    }
+    let closing = findings.live.closings[log.invited[invite]].first { closing in
+      speaks(closing) && log.sees(closing, invite)
+        && (findings.person(closing) == maker
+          || standing(closing) > Stock.entryRank(place, in: findings))
+    }
+    if let closing, !Mutant.closedStillAdmits.isActive { return closing }
+    return findings.live.removalsOfUsers[invite].first(where: speaks)
+      ?? ending(ofMakerOf: invite, where: speaks)
+  }
+
+  /// The first line that ended the maker of an invitation, or the maker's right to make it.
+  private func ending(ofMakerOf invite: Int, where speaks: (Int) -> Bool) -> Int? {
+    guard let made = log.terms(invite), let enrolment = findings.verdicts[invite].enrolment,
+      let person = log.comers[enrolment], let membership = findings.verdicts[invite].membership
+    else { return nil }
+    let device = log.deviceNumbers[invite]
+    func first(of lines: [Int], seeing entry: Int, where isMeant: (Int) -> Bool) -> Int? {
+      lines.first { log.sees($0, entry) && isMeant($0) && speaks($0) }
+    }
+    let line =
+      first(of: findings.live.revocations[device], seeing: enrolment) { _ in true }
+      ?? first(of: findings.live.recoveries[person], seeing: enrolment) {
+        log.deviceNumbers[$0] != device
+      } ?? first(of: findings.live.removals[person], seeing: membership) { _ in true }
+    if let line { return line }
+    guard made.person != findings.person(invite) else { return nil }
+    return findings.live.roleChanges[person].first { line in
+      guard case .setRole(let change) = log.operation(line), speaks(line) else {
+        return false
+      }
+      return log.sees(line, membership)
+        && (change.role.rank < Role.admin.rank || change.role.rank <= made.role.rank)
+    }
+  }
+
+  /// Contests the joins beyond an invitation's uses; confirmed joins count first, then log order.
+  private func contestUses(
+    _ candidates: [Int], _ confirmations: [Int?], _ contests: inout [VoidReason?]
+  ) {
+    if Mutant.countsSeenUses.isActive { return }
+    let crowded = candidates.filter { findings.inviter(of: $0).map(isCrowded) ?? false }
+    let byInvite = Dictionary(grouping: crowded) { findings.inviter(of: $0) ?? -1 }
+    for (invite, own) in byInvite.sorted(by: { $0.key < $1.key }) {
+      guard let made = log.terms(invite) else { continue }
+      let decided = Set(own)
+      let uses = findings.index.uses[log.invited[invite]].filter {
+        decided.contains($0)
+          || findings.isCandidate($0) && findings.inviter(of: $0) == invite
+            && !Mutant.countsUsesByRank.isActive
+      }
+      var before: [Int] = []
+      var others: [Int] = []
+      for place in uses {
+        let isOwn = decided.contains(place)
+        // Joins that give another rank consume uses of the same invitation.
+        if (isOwn ? confirmations[place] : confirmation(of: place)) != nil {
+          before.append(place)
+        } else if findings.verdicts[place].refusal == nil,
+          isOwn ? contests[place] == nil : contest(place) == nil && !isDouble(place)
+        {
+          others.append(place)
+        }
+      }
+      for place in others {
+        guard before.count >= made.maximumUses else {
+          before.append(place)
+          continue
+        }
+        // A use in another branch of a device's log must not displace a join that others depend on.
+        let rivals = before.filter { log.forked.isEmpty || !log.areBranches($0, place) }
+        guard rivals.count >= made.maximumUses, let first = rivals.first else {
+          before.append(place)
+          continue
+        }
+        guard decided.contains(place) else { continue }
+        contests[place] = .overruled(by: log.items[first].id, .invitationUsedUp)
+      }
+    }
+  }
+
+  private func isDouble(_ place: Int) -> Bool {
+    switch findings.contests[place] {
+    case .overruled(_, .samePerson), .overruled(_, .deviceTwice): true
+    default: false
+    }
+  }
+
+  /// Contests all but one of several joins under one person, or of one device under several people.
+  ///
+  /// The stronger claim wins, then the first in log order.
+  private func contestDoubles(
+    _ candidates: [Int], _ confirmations: [Int?], _ contests: inout [VoidReason?],
+    onlyByFinal: Bool
+  ) {
+    var final = confirmations
+    var against = contests
+    func isBefore(_ one: Int, _ other: Int, _ rule: VoidReason.Rule) -> Bool {
+      let claim = EntryClaim(one, finality: final[one].map(standing), under: rule, in: findings)
+      let rival = EntryClaim(other, finality: final[other].map(standing), under: rule, in: findings)
+      return claim != rival ? claim > rival : precedes(one, other)
+    }
+    func mark(
+      _ places: [Int], _ others: [Int], _ rule: VoidReason.Rule,
+      _ areDoubles: (Int, Int) -> Bool
+    ) {
+      let near = Neighbours((places + others).sorted(), in: log)
+      for place in places where against[place] == nil {
+        func isRival(_ other: Int) -> Bool {
+          other != place && against[other] == nil && (!onlyByFinal || final[other] != nil)
+            && log.areConcurrent(other, place)
+            && areDoubles(other, place) && isBefore(other, place, rule)
+        }
+        // Almost all joins are ordered causally, so only concurrent ones are compared.
+        let near = near.of(place, among: places) + near.of(place, among: others)
+        guard let rival = near.first(where: isRival) else { continue }
+        let reason = VoidReason.overruled(by: log.items[rival].id, rule)
+        contests[place] = reason
+        against[place] = reason
+      }
+    }
+    let counting = candidates.filter {
+      confirmations[$0] != nil || findings.verdicts[$0].refusal == nil
+    }
+    let beginnings = rivalled(counting)
+    let all = Set(beginnings.isEmpty ? [] : candidates)
+    for (person, places) in beginnings.sorted(by: { $0.key < $1.key }) {
+      // Joins that give other roles are rivals as well.
+      let rivals = (findings.index.additions[person] ?? []).filter { other in
+        !all.contains(other) && findings.isCandidate(other) && findings.given(other) != nil
+      }
+      for rival in rivals {
+        final[rival] = confirmation(of: rival)
+        if final[rival] == nil, findings.verdicts[rival].refusal == nil {
+          against[rival] = findings.contests[rival] ?? contest(rival)
+        }
+      }
+      let standing = rivals.filter { final[$0] != nil || findings.verdicts[$0].refusal == nil }
+      guard places.count + standing.count > 1 else { continue }
+      mark(places, standing, .samePerson) { one, other in
+        // Two branches of one log that admit the same device do not conflict.
+        !log.areBranches(one, other)
+          || findings.enrolledDevice(one) != findings.enrolledDevice(other)
+      }
+    }
+    guard !log.forked.isEmpty else { return }
+    let byDevice = Dictionary(grouping: counting.filter { isOwnJoining($0) }) {
+      log.devices[$0]
+    }
+    for (_, places) in byDevice.sorted(by: { $0.key < $1.key }) where places.count > 1 {
+      mark(places, [], .deviceTwice) { one, other in
+        log.areBranches(one, other)
+          && findings.enrolledPerson(one) != findings.enrolledPerson(other)
+      }
+    }
+  }
+
+  /// Whether one of two joins of equal claims comes first: in two branches of a log the one that a
+  /// higher rank had seen without the other, else the first in log order.
+  private func precedes(_ one: Int, _ other: Int) -> Bool {
+    guard !log.forked.isEmpty, log.areBranches(one, other) else { return one < other }
+    let seen = (witnesses.rank(of: one, beside: other), witnesses.rank(of: other, beside: one))
+    return seen.0 != seen.1 ? seen.0 > seen.1 : one < other
+  }
+
+  private func rivalled(_ counting: [Int]) -> [PersonID: [Int]] {
+    let several = counting.filter { place in
+      findings.given(place) != nil
+        && findings.enrolledPerson(place).map { findings.index.additions[$0]?.count ?? 0 > 1 }
+          ?? false
+    }
+    return Dictionary(grouping: several) { findings.enrolledPerson($0) ?? .zero }
+  }
+
+  private func isOwnJoining(_ place: Int) -> Bool {
+    findings.enrolledDevice(place) == log.devices[place]
+  }
+}

@@ -1,0 +1,204 @@
+import HearthCRDT
+
+/// Judges each operation by its own past: whether its author had the right to write it.
+struct Judge: Sendable {
+  private(set) var checks: ClaimChecks
+  private let doubledWords: DoubledWords
+  /// The authority of each log's author at their last operation of this pass.
+  private var authorities: [Authority?] = []
+
+  init(group: GroupID, log: ControlLog, proofs: ProofBook) {
+    checks = ClaimChecks(group: group, proofs: proofs, count: log.items.count)
+    doubledWords = DoubledWords(log)
+  }
+
+  /// Begins a pass over a log.
+  mutating func begin(_ log: ControlLog) {
+    authorities = [Authority?](repeating: nil, count: log.causality.authorCount)
+  }
+
+  /// Makes room for the authors of further operations.
+  mutating func extend(to log: ControlLog) {
+    while authorities.count < log.causality.authorCount { authorities.append(nil) }
+  }
+
+  /// Forgets the authority of an author, whose own operation may have changed it.
+  mutating func forget(_ author: Int) { authorities[author] = nil }
+
+  /// Judges an operation by its own past.
+  mutating func verdict(of place: Int, in findings: Findings) -> Verdict {
+    var verdict = Verdict()
+    guard !findings.log.isOpen(place) || Mutant.pastsMayBeOpen.isActive else {
+      verdict.refusal = .openCauses
+      return verdict
+    }
+    switch findings.log.operation(place) {
+    case .genesis(let genesis): judge(genesis, at: place, in: findings, &verdict)
+    case .join: EntryJudge(place: place).join(in: findings, &checks, &verdict)
+    case .recover(let recover):
+      RecoveryJudge(place: place).recovery(recover, in: findings, &checks, &verdict)
+    default:
+      guard let (enrolment, person, role) = authority(place, in: findings).standing else {
+        verdict.refusal = .notADevice
+        judgeEnded(place, in: findings, &verdict)
+        return verdict
+      }
+      verdict.person = person
+      verdict.rank = role.rank
+      verdict.enrolment = enrolment
+      verdict.membership = findings.verdicts[enrolment].admitted
+      verdict.refusal = judgeMember(place, person, role, in: findings, &verdict)
+    }
+    return verdict
+  }
+
+  private mutating func authority(_ place: Int, in findings: Findings) -> Authority {
+    let (author, sight) = (
+      findings.log.author(place), findings.log.causality.sight[findings.log.changes[place]]
+    )
+    // An author who has seen nothing new and changed nothing since has the same authority.
+    if let known = authorities[author], known.sight == sight { return known }
+    let found = Authority(of: place, sight, in: findings)
+    authorities[author] = found
+    return found
+  }
+
+  /// Records the enrolment of a device that had already been removed when it wrote the operation.
+  ///
+  /// If the removal turns out to be void, the operation is effective, and lines must reach it.
+  private func judgeEnded(_ place: Int, in findings: Findings, _ verdict: inout Verdict) {
+    guard
+      let enrolment = findings.live.enrolments[findings.log.deviceNumbers[place]].last(where: {
+        LogView.past(place).holds($0, in: findings)
+      }), let person = findings.log.comers[enrolment],
+      let membership = findings.verdicts[enrolment].admitted
+    else { return }
+    verdict.person = findings.log.people[number: person]
+    verdict.enrolment = enrolment
+    verdict.membership = membership
+    verdict.rank = LogView.past(place).role(of: person, since: membership, in: findings)?.rank ?? 0
+  }
+
+  /// Judges an operation whose author is known to be a device of the group.
+  private mutating func judgeMember(
+    _ place: Int, _ person: PersonID, _ role: Role, in findings: Findings,
+    _ verdict: inout Verdict
+  ) -> VoidReason? {
+    switch findings.log.operation(place) {
+    case .inviteCreate:
+      return EntryJudge(place: place).invitation(by: person, in: findings, &verdict)
+    case .inviteClose: return EntryJudge(place: place).closing(in: findings, &verdict)
+    case .admit(let admit):
+      return EntryJudge(place: place).admit(admit, in: findings, &checks, &verdict)
+    case .removeMember(let removal):
+      return removal.person == person
+        ? .ownerStays
+        : verdict.requireAbove(LogView.past(place).role(of: removal.person, in: findings))
+    case .revokeDevice(let revocation):
+      guard let subject = LogView.past(place).person(of: revocation.device, in: findings) else {
+        return .noSubject
+      }
+      return subject == person
+        ? nil : verdict.requireAbove(LogView.past(place).role(of: subject, in: findings))
+    case .setRole(let change): return judge(change, by: role, at: place, in: findings, &verdict)
+    case .transferOwner(let transfer):
+      return judge(transfer, at: place, in: findings, &verdict)
+    case .acceptOwner: return judgeAcceptance(place, in: findings, &verdict)
+    case .leave: return role == .owner ? .ownerStays : nil
+    case .setRecovery(let keys):
+      // A device that set words in two branches sets none any more. Otherwise it could replace
+      // words in two steps.
+      guard LogView.past(place).recoveryKeys(of: person, in: findings) == nil,
+        !doubledWords.areSeen(by: place, in: findings.log)
+      else { return .alreadyThere }
+      return checks.areRecoveryKeys(keys) ? nil : .badProof
+    case .rotateRecovery(let rotation):
+      return RecoveryJudge(place: place).rotation(rotation, by: person, in: findings, &checks)
+    case .adopt: return verdict.require(.admin)
+    case .setPolicy(let policy):
+      if let reason = verdict.require(.admin) { return reason }
+      return policy.minimumSuite >= LogView.past(place).minimumSuite(in: findings)
+        ? nil : .grantsTooMuch
+    case .epoch: return role == .reader ? .needs(.child) : nil
+    case .confirm, .wrapAdd, .incarnate, .forkProof, .complaint, .heartbeat, .branch,
+      .snapshotAttest, .zoneDigest, .unknown, .genesis, .join, .recover:
+      return nil
+    }
+  }
+
+  private mutating func judge(
+    _ genesis: ControlOperation.Genesis, at place: Int, in findings: Findings,
+    _ verdict: inout Verdict
+  ) {
+    guard findings.index.geneses.contains(place), checks.isCard(genesis.device) else {
+      verdict.refusal = .badProof
+      return
+    }
+    verdict.person = genesis.founder
+    verdict.given = .owner
+    verdict.rank = Role.owner.rank
+    verdict.enrolment = place
+    verdict.membership = place
+    verdict.admitted = place
+  }
+
+  private func judge(
+    _ change: ControlOperation.SetRole, by own: Role, at place: Int, in findings: Findings,
+    _ verdict: inout Verdict
+  ) -> VoidReason? {
+    verdict.given = change.role
+    if change.person == verdict.person {
+      if own == .owner { return .ownerStays }
+      return change.role.rawValue < own.rawValue ? nil : .grantsTooMuch
+    }
+    return verdict.requireAbove(LogView.past(place).role(of: change.person, in: findings))
+      ?? verdict.grant(change.role)
+  }
+
+  private mutating func judge(
+    _ transfer: ControlOperation.TransferOwner, at place: Int, in findings: Findings,
+    _ verdict: inout Verdict
+  ) -> VoidReason? {
+    if let reason = verdict.require(.owner) { return reason }
+    // An offer to oneself withdraws an earlier offer: nobody who has seen it may accept any more.
+    guard LogView.past(place).addition(of: transfer.to, in: findings) != nil,
+      let person = verdict.person
+    else {
+      return .noSubject
+    }
+    // Without recovery words, anybody with an unlocked device could give the group away.
+    guard let root = LogView.past(place).recoveryKeys(of: person, in: findings) else {
+      return .noWords
+    }
+    return checks.holds(
+      transfer.signature, of: transfer.signedBody, ControlSignature.transferDomain,
+      by: root.keys.sign,
+      at: findings.log.items[place].version.dot) ? nil : .badProof
+  }
+
+  /// The most ownership handovers of a group, since each makes everything after it be judged again.
+  ///
+  /// Only an owner with recovery words can reach this limit. The last owner then keeps the group.
+  static var maximumHandOvers: Int { 16 }
+
+  private func judgeAcceptance(
+    _ place: Int, in findings: Findings, _ verdict: inout Verdict
+  ) -> VoidReason? {
+    let past = LogView.past(place)
+    guard let offer = findings.offer(takenBy: place), past.holds(offer, in: findings),
+      case .transferOwner(let transfer) = findings.log.operation(offer),
+      transfer.to == verdict.person,
+      let owner = findings.person(offer), owner != verdict.person
+    else { return .noSubject }
+    // An offer is valid while its maker is the owner and has made no later offer.
+    let later = findings.live.transfers[findings.live.transfers.partitionPoint { $0 > offer }...]
+    let isSuperseded = later.contains {
+      past.holds($0, in: findings) && findings.log.sees($0, offer)
+    }
+    guard past.owner(in: findings) == owner, !isSuperseded else { return .expired }
+    let before = findings.live.acceptances.count { past.holds($0, in: findings) }
+    guard before < Judge.maximumHandOvers else { return .tooMany }
+    verdict.formerOwner = owner
+    return nil
+  }
+}

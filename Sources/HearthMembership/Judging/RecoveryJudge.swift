@@ -1,0 +1,78 @@
+import HearthCRDT
+
+/// Judges the use or the replacement of recovery words by the operation's own past.
+struct RecoveryJudge {
+  let place: Int
+
+  private var past: LogView { .past(place) }
+
+  /// Judges the enrolment of a device by recovery words.
+  func recovery(
+    _ recover: ControlOperation.Recover, in findings: Findings, _ checks: inout ClaimChecks,
+    _ verdict: inout Verdict
+  ) {
+    let item = findings.log.items[place]
+    verdict.person = recover.person
+    verdict.enrolment = place
+    verdict.membership = past.addition(of: recover.person, in: findings)
+    verdict.admitted = verdict.membership
+    guard item.shown == item.device, checks.isCard(recover.device)
+    else {
+      verdict.refusal = .badProof
+      return
+    }
+    guard let role = past.role(of: recover.person, in: findings) else {
+      verdict.refusal = .noSubject
+      return
+    }
+    guard past.enrolment(of: item.device, in: findings) == nil else {
+      verdict.refusal = .alreadyThere
+      return
+    }
+    verdict.rank = role.rank
+    let isProven = past.recoveryKeys(of: recover.person, in: findings).map { root in
+      checks.holds(
+        recover.signature, of: recover.signedBody, ControlSignature.recoverDomain,
+        by: root.keys.sign,
+        at: findings.log.items[place].version.dot)
+    }
+    verdict.refusal = isProven == true ? nil : .badProof
+  }
+
+  /// Judges the replacement of a person's recovery words.
+  func rotation(
+    _ rotation: ControlOperation.RotateRecovery, by person: PersonID, in findings: Findings,
+    _ checks: inout ClaimChecks
+  ) -> VoidReason? {
+    guard let root = past.recoveryKeys(of: person, in: findings) else { return .noSubject }
+    guard checks.areRecoveryKeys(rotation.keys) else { return .badProof }
+    let isAgreed: Bool
+    switch rotation.consent {
+    case .recovery(let signature):
+      isAgreed = checks.holds(
+        signature, of: rotation.signedBody, ControlSignature.rotationDomain, by: root.keys.sign,
+        at: findings.log.items[place].version.dot)
+    case .device(let device, let signature):
+      guard device != findings.log.devices[place], past.person(of: device, in: findings) == person,
+        let enrolment = past.enrolment(of: device, in: findings),
+        let card = findings.log.operation(enrolment).card
+      else { return .noSubject }
+      guard mayConsent(enrolment, since: root.place, in: findings) else { return .notIndependent }
+      isAgreed = checks.holds(
+        signature, of: rotation.signedBody, ControlSignature.rotationDomain, by: card.signKey,
+        at: findings.log.items[place].version.dot)
+    }
+    return isAgreed ? nil : .badProof
+  }
+
+  /// Whether a second device's consent to new recovery words is independent of the asking device.
+  ///
+  /// Both were there when the present words were set, and the asking one did not admit the second.
+  private func mayConsent(_ second: Int, since words: Int, in findings: Findings) -> Bool {
+    let asking = findings.log.devices[place]
+    guard let first = past.enrolment(of: asking, in: findings), findings.log.sees(words, first),
+      findings.log.sees(words, second)
+    else { return false }
+    return findings.inviter(of: second).map { findings.log.devices[$0] } != asking
+  }
+}

@@ -1,0 +1,139 @@
+import HearthCRDT
+
+/// The operations of a control log in log order, with effect or without, by author and subject.
+///
+/// A query about a device or a person reads only the few operations about it, not the whole log.
+package struct ControlIndex: Sendable {
+  /// The operations that created the group: one, or one for each branch of a forked log.
+  private(set) var geneses: [Int] = []
+  /// Operations that enrol a device, by device.
+  package private(set) var enrolments: [DeviceID: [Int]] = [:]
+  /// Operations that revoke a device.
+  package private(set) var revocations: [DeviceID: [Int]] = [:]
+  /// Operations that admit a person or a further device of that person.
+  package private(set) var additions: [PersonID: [Int]] = [:]
+  /// Operations that end a person's membership.
+  package private(set) var removals: [PersonID: [Int]] = [:]
+  /// Operations that end all other devices of a person.
+  package private(set) var recoveries: [PersonID: [Int]] = [:]
+  /// Operations that enrol a device with a person's recovery words.
+  package private(set) var recovered: [PersonID: [Int]] = [:]
+  /// Operations that set a person's role; an ownership handover sets two.
+  package private(set) var roles: [PersonID: [Int]] = [:]
+  /// Operations that set the public keys of a person's recovery words.
+  package private(set) var words: [PersonID: [Int]] = [:]
+  /// Operations that make, use or close an invitation, by the invitation's number.
+  private(set) var invites = NumberedLists()
+  private(set) var uses = NumberedLists()
+  private(set) var closings = NumberedLists()
+  /// Uses of all invitations.
+  private(set) var joinings: [Int] = []
+  private(set) var transfers: [RecordID: [Int]] = [:]
+  private(set) var acceptances: [Int] = []
+  private(set) var policies: [Int] = []
+  private(set) var epochs: [Int] = []
+  package private(set) var wrapAdds: [Int] = []
+  package private(set) var complaints: [Int] = []
+  /// Explicit confirmations, by the operation that they confirm.
+  private(set) var confirmations: [RecordID: [Int]] = [:]
+  /// Epoch operations, by the devices that receive their keys.
+  private(set) var wraps: [DeviceID: [Int]] = [:]
+  /// Operations after which a person or device may no longer read.
+  private(set) var exposures: [Int] = []
+  private(set) var kinds: [UInt8: [Int]] = [:]
+  /// All operations of a device, by the device's number.
+  private(set) var writings = NumberedLists()
+
+  init(_ log: ControlLog, group: GroupID) {
+    for place in log.items.indices { add(place, of: log, group: group) }
+  }
+
+  /// Adds an operation that follows all others in log order.
+  mutating func add(_ place: Int, of log: ControlLog, group: GroupID) {
+    let item = log.items[place]
+    writings.append(place, to: log.deviceNumbers[place])
+    kinds[item.operation.kind, default: []].append(place)
+    addKeys(place, item)
+    addPeople(place, item, group: group)
+    addInvitation(place, item, log.invited[place])
+  }
+
+  private mutating func addKeys(_ place: Int, _ item: ControlItem) {
+    switch item.operation {
+    case .epoch(let grant):
+      epochs.append(place)
+      for wrap in grant.wraps { wraps[wrap.recipient, default: []].append(place) }
+    case .wrapAdd: wrapAdds.append(place)
+    case .complaint: complaints.append(place)
+    case .confirm(let targets):
+      for target in targets { confirmations[target, default: []].append(place) }
+    case .removeMember, .leave, .revokeDevice, .inviteClose, .join: exposures.append(place)
+    case .recover(let recover) where recover.revokesOthers: exposures.append(place)
+    default: break
+    }
+  }
+
+  private mutating func addPeople(_ place: Int, _ item: ControlItem, group: GroupID) {
+    switch item.operation {
+    case .genesis(let genesis):
+      guard geneses.isEmpty || item.branch != nil, ControlIdentity.groupID(of: genesis) == group,
+        item.shown == item.device
+      else { return }
+      geneses.append(place)
+      addPerson(place, genesis.founder, item.device)
+    case .join(let join):
+      addPerson(place, join.person, item.device)
+    case .admit(let admit):
+      addPerson(place, admit.join.person, item.shown ?? item.device)
+    case .recover(let recover):
+      enrolments[item.device, default: []].append(place)
+      recovered[recover.person, default: []].append(place)
+      if recover.revokesOthers { recoveries[recover.person, default: []].append(place) }
+    case .removeMember(let removal): removals[removal.person, default: []].append(place)
+    case .revokeDevice(let revocation):
+      revocations[revocation.device, default: []].append(place)
+    case .setRole(let change): roles[change.person, default: []].append(place)
+    case .transferOwner: transfers[item.eventID, default: []].append(place)
+    case .acceptOwner: acceptances.append(place)
+    case .setPolicy: policies.append(place)
+    default: break
+    }
+  }
+
+  private mutating func addInvitation(_ place: Int, _ item: ControlItem, _ number: Int?) {
+    switch item.operation {
+    case .inviteCreate: invites.append(place, to: number)
+    case .inviteClose: closings.append(place, to: number)
+    case .join, .admit:
+      uses.append(place, to: number)
+      joinings.append(place)
+    default: break
+    }
+  }
+
+  private mutating func addPerson(_ place: Int, _ person: PersonID, _ device: DeviceID) {
+    enrolments[device, default: []].append(place)
+    additions[person, default: []].append(place)
+    roles[person, default: []].append(place)
+  }
+
+  /// Indexes an operation about its author's own person, once its verdict names that person.
+  mutating func note(
+    _ place: Int, _ item: ControlItem, by person: PersonID?, from formerOwner: PersonID?
+  ) {
+    guard let person else { return }
+    switch item.operation {
+    case .leave: ControlIndex.insert(place, into: &removals[person, default: []])
+    case .setRecovery, .rotateRecovery: words[person, default: []].append(place)
+    case .acceptOwner:
+      for person in [formerOwner, person].compactMap({ $0 }) {
+        ControlIndex.insert(place, into: &roles[person, default: []])
+      }
+    default: break
+    }
+  }
+
+  private static func insert(_ place: Int, into places: inout [Int]) {
+    places.insert(place, at: places.partitionPoint { $0 > place })
+  }
+}

@@ -1,0 +1,82 @@
+import HearthCRDT
+
+/// The earlier history that newcomers may read, by the keys that they may have (decision 0051).
+package struct HistoryAccess: Sendable {
+  let resolved: ResolvedControl
+
+  private var findings: Findings { resolved.findings }
+  private var rules: NewcomerRules { resolved.outcome.newcomers }
+
+  /// Whether data keys are withheld: newcomers have, or once had, limited access to history.
+  package var withholdsKeys: Bool { !rules.boundaries.isEmpty }
+
+  /// Whether a device may receive an epoch's key.
+  ///
+  /// A person reads from their own join on, on each of their devices. Everybody reads the whole
+  /// control zone, since nobody should trust a membership that they cannot check.
+  package func mayBeGiven(_ epoch: EpochRecord, of zone: ZoneKind, to device: DeviceID) -> Bool {
+    guard zone == .data, withholdsKeys else { return true }
+    return LogView.all.person(of: device, in: findings).map { isOpen(epoch, to: $0) } ?? false
+  }
+
+  /// Whether a person may receive the key of a data zone's epoch, by the time of the person's join.
+  package func isOpen(_ epoch: EpochRecord, to person: PersonID) -> Bool {
+    guard withholdsKeys else { return true }
+    guard let addition = LogView.all.addition(of: person, in: findings),
+      let first = findings.beginning(of: person, through: addition)
+    else { return false }
+    let gathered = keysGathered(for: first)
+    if rules.rule(.past(gathered), in: findings) == .fromJoin {
+      return findings.log.sees(epoch.place, gathered)
+    }
+    return rules.isOpen(epoch.place, .past(gathered), in: findings)
+  }
+
+  /// Whether current newcomers may have the key of a data zone's epoch under the `full` rule.
+  ///
+  /// Its author knew of every rule change, so it contains nothing that was closed to newcomers.
+  package func isOpenToAll(_ epoch: EpochRecord) -> Bool {
+    rules.isOpen(epoch.place, .all, in: findings)
+  }
+
+  /// Whether readers follow the link from an epoch of a data zone to an earlier one.
+  ///
+  /// A device that obeys the rule ignores a link that another program added against the rule. O(r)
+  /// for the r changes of the rule.
+  func follows(_ epoch: EpochRecord, to earlier: EpochRecord) -> Bool {
+    guard withholdsKeys else { return true }
+    return rules.rule(.past(epoch.place), in: findings) == .full
+      && rules.isOpen(earlier.place, .past(epoch.place), in: findings)
+  }
+
+  /// Whether readers follow the link to an earlier epoch, given by an id that the log may lack.
+  package func follows(
+    _ epoch: EpochRecord, toKey earlier: [UInt8], of zone: ZoneKind, _ epochs: [EpochRecord]
+  ) -> Bool {
+    guard zone == .data, withholdsKeys else { return true }
+    return epochs.first { $0.grant.epoch == earlier }.map { follows(epoch, to: $0) } ?? false
+  }
+
+  /// Whether an epoch was made in the same change as the invitation or admission of an enrolment.
+  func came(_ enrolment: Int, with epoch: EpochRecord) -> Bool {
+    guard withholdsKeys else { return false }
+    let gathered = keysGathered(for: enrolment)
+    return findings.log.items[gathered].position == findings.log.items[epoch.place].position
+  }
+
+  /// Whether an epoch's author knew of every history boundary.
+  func isBeyondBoundaries(_ epoch: EpochRecord) -> Bool {
+    guard epoch.grant.zone != resolved.genesis?.controlZone else { return true }
+    return rules.boundaries.allSatisfy { findings.log.sees(epoch.place, $0) }
+  }
+
+  /// The operation that gathered the keys of an enrolment.
+  ///
+  /// A joining device has the keys of the invitation, however much of the log it had read since.
+  /// The keys made in between were handed only to others.
+  func keysGathered(for enrolment: Int) -> Int {
+    guard case .join = findings.log.operation(enrolment) else { return enrolment }
+    return LogView.past(enrolment).invite(findings.log.invited[enrolment], in: findings)
+      ?? enrolment
+  }
+}

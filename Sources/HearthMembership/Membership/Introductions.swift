@@ -1,0 +1,137 @@
+import HearthCRDT
+import HearthCrypto
+
+/// A device's verified self-introduction at the beginning of its log in the control zone.
+package struct Introduction: Sendable {
+  /// The keys that hash to the device's id.
+  package let card: DeviceCard
+  /// The invitation that it used; nil for a founder or a device that used recovery words.
+  let invite: Identifier?
+  /// Whether it takes one of the slots for devices that no current member vouches for.
+  package let isStranger: Bool
+  /// The person at whose expense the device writes: whose recovery words or link for a further
+  /// device it used; nil for a newcomer.
+  package var sponsor: PersonID?
+  /// Whether it uses the present recovery words to end all other devices of the person.
+  package var endsOthers = false
+}
+
+/// The number of further devices that may begin logs in the control zone.
+///
+/// A zone has a limited number of authors. Anybody with an old key of the control zone can seal
+/// arbitrary content, so only a device that shows an invitation or recovery words gets a slot. Each
+/// invitation has a few more slots than it allows uses. A bounded number of slots is for devices
+/// whose voucher has no effect any more. All other devices stay pending and take no slot.
+package struct IntroductionRoom: Sendable {
+  private let allowed: [Identifier: Int]
+  private var used: [Identifier: Int]
+  private var strangers: Int
+
+  /// The most devices in the control log that no current member vouches for.
+  package static let maximumStrangers = 256
+
+  init(allowed: [Identifier: Int], used: [Identifier: Int], strangers: Int) {
+    self.allowed = allowed
+    self.used = used
+    self.strangers = strangers
+  }
+
+  /// Takes a slot; returns false if none is free, but a log that a current member has seen
+  /// (`isCited`) is needed, whoever wrote it.
+  package mutating func admit(_ introduction: Introduction, isCited: Bool) -> Bool {
+    if let invite = introduction.invite {
+      guard isCited || used[invite, default: 0] < allowed[invite, default: 0] else { return false }
+    }
+    guard isCited || !introduction.isStranger || strangers < IntroductionRoom.maximumStrangers
+    else { return false }
+    if let invite = introduction.invite { used[invite, default: 0] += 1 }
+    if introduction.isStranger { strangers += 1 }
+    return true
+  }
+}
+
+/// The devices that may begin logs in the control zone.
+package struct Introductions: Sendable {
+  let resolved: ResolvedControl
+
+  private var findings: Findings { resolved.findings }
+
+  /// The introduction in an unknown device's first operation; nil while nothing vouches for it.
+  ///
+  /// A genesis vouches for itself, since the group's id is its hash.
+  package func introduction(
+    _ operation: ControlOperation, at dot: Dot, in group: GroupID
+  ) -> Introduction? {
+    switch operation {
+    case .genesis(let genesis):
+      guard ControlIdentity.cardID(of: genesis.device) == dot.author.device,
+        ControlIdentity.groupID(of: genesis) == group
+      else { return nil }
+      return Introduction(card: genesis.device, invite: nil, isStranger: false)
+    case .join(let join):
+      guard ControlIdentity.cardID(of: join.device) == dot.author.device else { return nil }
+      return introduction(of: join)
+    case .recover(let recover):
+      guard ControlIdentity.cardID(of: recover.device) == dot.author.device else { return nil }
+      return introduction(of: recover, at: dot)
+    default: return nil
+    }
+  }
+
+  private func introduction(of join: ControlOperation.Join) -> Introduction? {
+    var proofs = resolved.resolver.judge.checks.proofs
+    for place in findings.index.invites[findings.log.invitations[join.invite]] {
+      guard findings.verdicts[place].refusal == nil,
+        case .inviteCreate(let invite) = findings.log.operation(place),
+        proofs.isProven(join, by: invite, group: resolved.resolver.judge.checks.group)
+      else { continue }
+      return Introduction(
+        card: join.device, invite: join.invite, isStranger: !findings.isLive[place],
+        sponsor: invite.person)
+    }
+    return nil
+  }
+
+  private func introduction(of recover: ControlOperation.Recover, at dot: Dot) -> Introduction? {
+    var proofs = resolved.resolver.judge.checks.proofs
+    let present = LogView.all.recoveryKeys(of: recover.person, in: findings)?.keys
+    for keys in everyWords(of: recover.person) {
+      let claim = ProofBook.Claim(
+        domain: ControlSignature.recoverDomain, sign: keys.sign, box: [],
+        message: ControlSignature.signedBytes(
+          group: resolved.resolver.judge.checks.group, dot: dot, recover.signedBody),
+        signature: recover.signature)
+      guard !recover.signature.isEmpty, proofs.holds(claim) else { continue }
+      return Introduction(
+        card: recover.device, invite: nil, isStranger: keys != present, sponsor: recover.person,
+        endsOthers: recover.revokesOthers && keys == present)
+    }
+    return nil
+  }
+
+  /// All recovery keys that a person ever had, including replaced ones.
+  private func everyWords(of person: PersonID) -> [ControlOperation.RecoveryKeys] {
+    (findings.index.words[person] ?? []).compactMap { place in
+      findings.verdicts[place].refusal == nil ? findings.log.operation(place).words : nil
+    }
+  }
+
+  /// The number of further devices that may begin logs now.
+  package var room: IntroductionRoom {
+    var allowed: [Identifier: Int] = [:]
+    for number in findings.index.invites.numbers {
+      let uses = findings.index.invites[number].compactMap { findings.log.terms($0)?.maximumUses }
+      allowed[findings.log.invitations[number: number]] =
+        (uses.max() ?? 0) + EntryJudge.spareUses
+    }
+    var used: [Identifier: Int] = [:]
+    var strangers = 0
+    for places in findings.index.enrolments.values {
+      if !places.contains(where: { findings.isLive[$0] }) { strangers += 1 }
+      for case .join(let join) in places.prefix(1).map({ findings.log.operation($0) }) {
+        used[join.invite, default: 0] += 1
+      }
+    }
+    return IntroductionRoom(allowed: allowed, used: used, strangers: strangers)
+  }
+}

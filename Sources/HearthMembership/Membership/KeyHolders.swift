@@ -1,0 +1,107 @@
+import HearthCRDT
+import HearthCrypto
+
+/// The devices that hold the keys of a zone's epochs, according to the log.
+package struct KeyHolders: Sendable {
+  let resolved: ResolvedControl
+
+  private var findings: Findings { resolved.findings }
+  private var history: HistoryAccess { HistoryAccess(resolved: resolved) }
+
+  /// The epochs of a zone whose keys a device received and has not complained about since.
+  ///
+  /// The keys came with the epoch, a later wrap or the invitation. A control epoch counts as
+  /// delivered only to devices that hold its predecessors, since its operation is sealed under
+  /// those keys. O(e·(log w + c)) for e epochs of w wraps, with c complaints.
+  package func toldKeys(
+    of zone: ZoneID, _ kind: ZoneKind, _ epochs: [EpochRecord], by device: DeviceID
+  ) -> Set<[UInt8]> {
+    let complaints = complaints(of: device, in: zone)
+    let last = complaints.last { $0.complaint.isLast }
+    let enough = last.map { ancestors(of: $0.complaint.epoch, epochs) }
+    func stands(_ place: Int, _ epoch: [UInt8]) -> Bool {
+      if let last, enough?.contains(epoch) == false, !findings.log.sees(place, last.place) {
+        return false
+      }
+      return !complaints.contains {
+        !$0.complaint.isLast && $0.complaint.epoch == epoch && findings.log.sees($0.place, place)
+      }
+    }
+    let added = addedWraps(for: device, in: zone)
+    let gathered = findings.index.enrolments[device]?.filter { findings.isLive[$0] } ?? []
+    var told: Set<[UInt8]> = []
+    for epoch in epochs where history.mayBeGiven(epoch, of: kind, to: device) {
+      let id = epoch.grant.epoch
+      let isWrapped =
+        epoch.grant.wraps.contains { $0.recipient == device } && stands(epoch.place, id)
+        && (kind == .data || epoch.maker == device
+          || epoch.grant.previous.allSatisfy(told.contains))
+      // A later key of the device includes this one, if newcomers may read earlier history.
+      let isGathered = gathered.contains { enrolment in
+        (findings.log.sees(history.keysGathered(for: enrolment), epoch.place)
+          || kind == .data && history.came(enrolment, with: epoch)) && stands(enrolment, id)
+      }
+      let isAdded = added.contains { $0.epoch == id && stands($0.place, id) }
+      guard isWrapped || isGathered || isAdded || enough?.contains(id) == true else { continue }
+      told.insert(id)
+      for earlier in epoch.grant.history
+      where history.follows(epoch, toKey: earlier.epoch, of: kind, epochs) {
+        told.insert(earlier.epoch)
+      }
+    }
+    return told
+  }
+
+  private func ancestors(of epoch: [UInt8], _ epochs: [EpochRecord]) -> Set<[UInt8]> {
+    var found: Set<[UInt8]> = [epoch]
+    for record in epochs.reversed() where found.contains(record.grant.epoch) {
+      for earlier in record.grant.history { found.insert(earlier.epoch) }
+    }
+    return found
+  }
+
+  /// Whether the log assigns a known epoch's key to no current device.
+  package func isLost(keyTagged tag: Bytes16, of zone: ZoneID, _ kind: ZoneKind) -> Bool {
+    let all = ZoneKeys(resolved: resolved).epochs(of: zone)
+    guard let made = all.first(where: { (try? EpochKey.tag(ofID: $0.grant.epoch)) == tag })
+    else { return false }
+    return !resolved.outcome.devices.contains {
+      toldKeys(of: zone, kind, all, by: $0.id).contains(made.grant.epoch)
+    }
+  }
+
+  /// The last complaint of a device about the last key that it has.
+  package func lastComplaint(of device: DeviceID, in zone: ZoneID) -> ControlOperation.Complaint? {
+    complaints(of: device, in: zone).last { $0.complaint.isLast }?.complaint
+  }
+
+  /// The keys of an epoch that anybody handed on later.
+  package func addedWraps(of epoch: [UInt8], zone: ZoneID) -> [ControlOperation.Wrap] {
+    findings.index.wrapAdds.flatMap { place -> [ControlOperation.Wrap] in
+      guard case .wrapAdd(let added) = findings.log.operation(place), added.zone == zone,
+        added.epoch == epoch
+      else { return [] }
+      return added.wraps
+    }
+  }
+
+  private func complaints(
+    of device: DeviceID, in zone: ZoneID
+  ) -> [(place: Int, complaint: ControlOperation.Complaint)] {
+    findings.index.complaints.compactMap { place in
+      guard findings.isLive[place], findings.log.devices[place] == device,
+        case .complaint(let complaint) = findings.log.operation(place), complaint.zone == zone
+      else { return nil }
+      return (place, complaint)
+    }
+  }
+
+  private func addedWraps(for device: DeviceID, in zone: ZoneID) -> [(place: Int, epoch: [UInt8])] {
+    findings.index.wrapAdds.compactMap { place in
+      guard findings.isLive[place], case .wrapAdd(let added) = findings.log.operation(place),
+        added.zone == zone, added.wraps.contains(where: { $0.recipient == device })
+      else { return nil }
+      return (place, added.epoch)
+    }
+  }
+}

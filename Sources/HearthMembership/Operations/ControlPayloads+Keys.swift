@@ -1,0 +1,219 @@
+import HearthCRDT
+
+// Payloads about zone keys, fork evidence and group-wide settings.
+extension ControlOperation {
+  /// A key sealed to one device or person.
+  package struct Wrap: ControlCodable {
+    /// The id of the device, or of the person if the key is sealed to recovery words.
+    package let recipient: Identifier
+    package let sealed: [UInt8]
+
+    package init(recipient: Identifier, sealed: [UInt8]) {
+      self.recipient = recipient
+      self.sealed = sealed
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.recipient, .identifier("recipient")), (\.sealed, .sealed("wrap")))
+
+    static func list(_ item: String) -> ControlCodec<[Wrap]> {
+      .sorted(item, itemBytes: 17, of: codec, by: { $0.recipient < $1.recipient })
+    }
+  }
+
+  /// The key of an earlier epoch, sealed under a later one.
+  package struct HistoryKey: ControlCodable {
+    package let epoch: [UInt8]
+    package let sealed: [UInt8]
+
+    package init(epoch: [UInt8], sealed: [UInt8]) {
+      self.epoch = epoch
+      self.sealed = sealed
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.epoch, .raw(32, "earlier epoch")), (\.sealed, .sealed("earlier key")))
+  }
+
+  /// The announcement of a zone's epoch, with its key sealed to the recipients.
+  package struct EpochGrant: ControlCodable {
+    package let zone: ZoneID
+    package let epoch: [UInt8]
+    package let previous: [[UInt8]]
+    /// The key, sealed to each device that may read, in order of device.
+    package let wraps: [Wrap]
+    /// The key, sealed to the recovery words of each person who has some, in order of person.
+    package var recovery: [Wrap]
+    /// The keys of the preceding epochs, if newcomers may read earlier history.
+    package var history: [HistoryKey]
+
+    package init(
+      zone: ZoneID, epoch: [UInt8], previous: [[UInt8]], wraps: [Wrap], recovery: [Wrap] = [],
+      history: [HistoryKey] = []
+    ) {
+      self.zone = zone
+      self.epoch = epoch
+      self.previous = previous
+      self.wraps = wraps
+      self.recovery = recovery
+      self.history = history
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone")), (\.epoch, .raw(32, "epoch")),
+      (
+        \.previous,
+        .list(
+          "previous epochs", itemBytes: 32, atMost: ControlLimits.maximumPrevious,
+          of: .raw(32, "previous epoch"))
+      ),
+      (\.wraps, Wrap.list("wraps")), (\.recovery, Wrap.list("recovery wraps")),
+      (
+        \.history,
+        .list(
+          "earlier keys", itemBytes: 33, atMost: ControlLimits.maximumPrevious,
+          of: HistoryKey.codec)
+      ))
+  }
+
+  /// The key of an existing epoch, sealed to further devices.
+  package struct WrapAdd: ControlCodable {
+    package let zone: ZoneID
+    package let epoch: [UInt8]
+    package let wraps: [Wrap]
+
+    package init(zone: ZoneID, epoch: [UInt8], wraps: [Wrap]) {
+      self.zone = zone
+      self.epoch = epoch
+      self.wraps = wraps
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone")), (\.epoch, .raw(32, "epoch")),
+      (\.wraps, Wrap.list("wraps")))
+  }
+
+  /// A report that the author cannot open the key of an epoch.
+  package struct Complaint: ControlCodable {
+    package let zone: ZoneID
+    package let epoch: [UInt8]
+    /// Whether this is the last usable key while later ones are in use; false if it fails to open.
+    package let isLast: Bool
+
+    package init(zone: ZoneID, epoch: [UInt8], isLast: Bool) {
+      self.zone = zone
+      self.epoch = epoch
+      self.isLast = isLast
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone")), (\.epoch, .raw(32, "epoch")),
+      (\.isLast, .flag("last key")))
+  }
+
+  /// Two contradicting segments of one author, as proof of a fork.
+  package struct ForkProof: ControlCodable {
+    package let zone: ZoneID
+    package let author: Author
+    /// The sealed segments, the smaller digest first.
+    package let first: [UInt8]
+    package let second: [UInt8]
+
+    package init(zone: ZoneID, author: Author, first: [UInt8], second: [UInt8]) {
+      self.zone = zone
+      self.author = author
+      self.first = first
+      self.second = second
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone")), (\.author, .author("forked author")),
+      (\.first, .blob("first segment", atMost: ControlLimits.maximumEvidenceBytes)),
+      (\.second, .blob("second segment", atMost: ControlLimits.maximumEvidenceBytes)))
+  }
+
+  /// A part of a sealed segment of the control zone.
+  package struct BranchPart: ControlCodable {
+    /// The author of the segment's log.
+    package let author: Author
+    /// The digest of the whole segment.
+    package let digest: Identifier
+    /// The index of the part, from 0.
+    package let part: Int
+    /// The number of parts.
+    package let parts: Int
+    package let bytes: [UInt8]
+
+    package init(author: Author, digest: Identifier, part: Int, parts: Int, bytes: [UInt8]) {
+      self.author = author
+      self.digest = digest
+      self.part = part
+      self.parts = parts
+      self.bytes = bytes
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.author, .author("shown author")), (\.digest, .identifier("shown segment")),
+      (\.part, .number("part", atMost: ControlLimits.maximumParts - 1)),
+      (\.parts, .number("parts", atMost: ControlLimits.maximumParts)),
+      (\.bytes, .blob("part of a segment", atMost: ControlLimits.maximumEvidenceBytes))
+    ).checked("part") { $0.part < $0.parts }
+  }
+
+  /// The changes of a removed device that the author has written again.
+  package struct Adopt: ControlCodable {
+    package let zone: ZoneID
+    package let author: Author
+    package let first: UInt64
+    package let last: UInt64
+
+    package init(zone: ZoneID, author: Author, first: UInt64, last: UInt64) {
+      self.zone = zone
+      self.author = author
+      self.first = first
+      self.last = last
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone")), (\.author, .author("adopted author")),
+      (\.first, .sequence("first adopted change")), (\.last, .sequence("last adopted change"))
+    ).checked("last adopted change") { $0.first <= $0.last }
+  }
+
+  /// The part of the history that newcomers may read.
+  package enum Newcomers: UInt8, Sendable {
+    /// Everything from the beginning.
+    case full = 0
+    /// Everything written after their join.
+    case fromJoin = 1
+  }
+
+  /// The group's settings.
+  package struct Policy: ControlCodable {
+    /// The lowest accepted cipher suite for segments; it only rises.
+    package let minimumSuite: UInt8
+    package let newcomers: Newcomers
+
+    package init(minimumSuite: UInt8, newcomers: Newcomers) {
+      self.minimumSuite = minimumSuite
+      self.newcomers = newcomers
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.minimumSuite, .byte("minimum suite")), (\.newcomers, .choice("newcomers")))
+  }
+
+  /// The frontier of a zone on a device.
+  package struct ZoneFrontier: ControlCodable {
+    package let zone: ZoneID
+    package let frontier: Frontier
+
+    package init(zone: ZoneID, frontier: Frontier) {
+      self.zone = zone
+      self.frontier = frontier
+    }
+
+    package static let codec = ControlCodec(
+      Self.init, (\.zone, .identifier("zone of a frontier")), (\.frontier, .frontier("frontier")))
+  }
+}

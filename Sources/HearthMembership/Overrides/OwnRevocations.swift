@@ -1,0 +1,127 @@
+import HearthCRDT
+
+/// The revocations among the devices of one person.
+struct OwnRevocations {
+  private let step: Overrides
+  private let lines: WitnessedLines
+
+  init(_ step: Overrides) {
+    self.step = step
+    lines = WitnessedLines(step: step)
+  }
+
+  /// The operations of revoked devices beyond the lines of their person's other devices.
+  ///
+  /// Two devices that revoke each other are both removed, since either may be stolen, unless
+  /// somebody of higher rank had seen only one revocation. An overridden revocation draws no line.
+  func strikes(of rank: Int) -> [Strike] {
+    let all = step.places(of: rank, .revokeDevice).filter { isOwn($0) }
+    let byPerson = Dictionary(grouping: all) { step.findings.person($0) ?? .zero }
+    return byPerson.sorted { $0.key < $1.key }.flatMap { _, places -> [Strike] in
+      let byTarget = Dictionary(grouping: first(of: places), by: target)
+      let own = byTarget.mapValues { places in
+        places.map { place in
+          let against = byTarget[step.log.devices[place]] ?? []
+          let isMutual =
+            rank == Role.owner.rank
+            && against.contains {
+              step.ends.isRevoked(place, by: $0) && step.log.isBeyond(place, $0)
+            }
+          return lines.ownLine(place, rank, isMutual: isMutual)
+        }
+      }
+      let lost = lost(own, rank)
+      // A cycle of revocations overrides none of them: all its devices are removed.
+      let standing = Set(
+        own.values.joined().map(\.place).filter { !lost.contains($0) }.map { aim(of: $0) })
+      // The operations are collected once for each device, since many devices may have revoked it.
+      let subjects = Dictionary(
+        uniqueKeysWithValues: own.keys.map { device in
+          (
+            device,
+            step.findings.index.writings[step.log.deviceNames[device]].filter {
+              !standing.contains(aim(of: $0))
+            }
+          )
+        })
+      return own.values.joined().filter { !lost.contains($0.place) }
+        .sorted { $0.place < $1.place }.flatMap { line -> [Strike] in
+          let beyond = (subjects[target(line.place)] ?? []).filter {
+            step.isInReach($0, of: line.place) && isOverridden($0, by: line, rank)
+          }
+          return step.strikes(beyond, by: line.place, .deviceRevoked)
+        }
+    }
+  }
+
+  private func target(_ revocation: Int) -> DeviceID {
+    guard case .revokeDevice(let revoked) = step.log.operation(revocation) else { return .zero }
+    return revoked.device
+  }
+
+  /// The author of a revocation and the enrolment that it revokes.
+  private struct Aim: Hashable {
+    let author: Int
+    let device: DeviceID
+    let enrolments: Int
+  }
+
+  private func aim(of revocation: Int) -> Aim {
+    let device = target(revocation)
+    return Aim(
+      author: step.log.author(revocation), device: device,
+      enrolments: step.findings.live.enrolments[step.log.deviceNames[device]].count {
+        step.log.sees(revocation, $0)
+      })
+  }
+
+  /// The first revocation of each enrolment by each author, which reaches as far as the later ones.
+  private func first(of revocations: [Int]) -> [Int] {
+    var aims: Set<Aim> = []
+    return revocations.filter { aims.insert(aim(of: $0)).inserted }
+  }
+
+  /// The revocations that lose to another one of the same person that does not lose itself; in a
+  /// cycle of revocations none loses, and all its devices are removed.
+  private func lost(_ own: [DeviceID: [OwnLine]], _ rank: Int) -> Set<Int> {
+    let all = Array(own.values.joined())
+    let byTarget = Dictionary(grouping: all.indices) { target(all[$0].place) }
+    let against = all.map { byTarget[step.log.devices[$0.place]] ?? [] }
+    // Whether each of those revocations overrides the victim, computed on demand.
+    var known = against.map { [Bool?](repeating: nil, count: $0.count) }
+    func loses(_ victim: Int, _ number: Int) -> Bool {
+      if let known = known[victim][number] { return known }
+      let isLost = isOverridden(all[victim].place, by: all[against[victim][number]], rank)
+      known[victim][number] = isLost
+      return isLost
+    }
+    func next(_ lost: [Bool]) -> [Bool] {
+      all.indices.map { victim in
+        against[victim].indices.contains { !lost[against[victim][$0]] && loses(victim, $0) }
+      }
+    }
+    var lost = [Bool](repeating: false, count: all.count)
+    while true {
+      let more = next(next(lost))
+      if more == lost { return Set(all.indices.filter { lost[$0] }.map { all[$0].place }) }
+      lost = more
+    }
+  }
+
+  private func isOverridden(_ place: Int, by line: OwnLine, _ rank: Int) -> Bool {
+    // The author's device is the revoked one.
+    step.findings.person(place) == step.findings.person(line.place)
+      && step.findings.verdicts[place].enrolment.map { step.log.sees(line.place, $0) } ?? false
+      && lines.isSubject(place, line)
+      && !lines.isKept(place, beside: line.place, rank)
+  }
+
+  private func isOwn(_ line: Int) -> Bool {
+    guard case .revokeDevice(let revocation) = step.log.operation(line),
+      let person = step.findings.person(line)
+    else { return false }
+    return step.findings.live.enrolments[step.log.deviceNames[revocation.device]].contains {
+      step.findings.enrolledPerson($0) == person && step.log.sees(line, $0)
+    }
+  }
+}

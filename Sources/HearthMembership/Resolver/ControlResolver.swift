@@ -1,0 +1,413 @@
+import HearthCRDT
+
+/// Decides which operations of a control log have effect.
+///
+/// The seven principles are in `docs/decisions/0056-entry-is-final.md`. Each operation is first
+/// judged by its own past. Conflicts are then resolved from the top: the chain of owners, and then
+/// for each rank the joins that give it, its people's operations on their own devices, and those on
+/// others. The results of a rank are fixed for all ranks below. Only causes, ranks and ids count,
+/// not the order of arrival.
+///
+/// A pass judges every operation once, each by the few operations about its device and its person.
+/// Each step that changed anything needs a pass; usually there is one. All steps together are one
+/// round. A void operation decides nothing: if one took part, another round begins without it.
+struct ControlResolver: Sendable {
+  var findings: Findings
+  private(set) var judge: Judge
+  /// The number of passes, and of undecided joins, when the joins of a rank were last resolved.
+  private var settled: [Int: (passes: Int, undecided: Int)] = [:]
+  /// The number of passes so far.
+  private(set) var passes = 0
+  /// Whether each operation had the same effect in every pass.
+  private(set) var isSteady = true
+  /// The effective acceptances; nil while the chain of owners is followed.
+  private var handOvers: Set<Int>?
+  /// Acceptances that failed because the new owner was not in the group.
+  private var aside: Set<Int> = []
+  /// Whether no operation lost or gained its effect in this round.
+  private var isRoundSteady = true
+  private(set) var stock = Stock()
+
+  init(
+    group: GroupID, items: [ControlItem], forks: ControlForks = ControlForks(), proofs: ProofBook
+  ) {
+    let log = ControlLog(items, forks: forks)
+    findings = Findings(log, ControlIndex(log, group: group))
+    judge = Judge(group: group, log: log, proofs: proofs)
+    settle()
+    for place in log.items.indices where findings.verdicts[place].refusal == nil {
+      note(place)
+    }
+  }
+
+  /// Indexes an operation that its own past allows, once its person is known.
+  private mutating func note(_ place: Int) {
+    let verdict = findings.verdicts[place]
+    findings.index.note(
+      place, findings.log.items[place], by: verdict.person, from: verdict.formerOwner)
+  }
+
+  // MARK: Passes
+
+  private mutating func pass(from start: Int) {
+    passes += 1
+    stock = Stock()
+    judge.begin(findings.log)
+    findings.live.truncate(to: start)
+    let before = findings.isLive
+    for place in start..<findings.log.items.count { findings.isLive[place] = false }
+    for place in start..<findings.log.items.count { judgeOne(place) }
+    if findings.isLive != before { isRoundSteady = false }
+  }
+
+  private mutating func judgeOne(_ place: Int) {
+    let verdict = judge.verdict(of: place, in: findings)
+    if !findings.log.operation(place).leavesAuthor(verdict.person) {
+      judge.forget(findings.log.author(place))
+    }
+    findings.verdicts[place] = verdict
+    // The earlier decision is out of date, and its consequences would otherwise come one pass late.
+    if verdict.refusal != nil, !verdict.isContested { findings.contests[place] = nil }
+    if verdict.isAttempt, let invite = verdict.invite {
+      findings.live.note(attempt: place, at: invite)
+    }
+    guard findings.strikes[place] == nil else { return noteOverruled(place) }
+    if verdict.formerOwner != nil, !mayHandOver(place) { return }
+    let isConfirmed = findings.confirmations[place] != nil
+    let isAllowed = verdict.refusal == nil || verdict.isContested && isConfirmed
+    guard isAllowed, findings.contests[place] == nil || isConfirmed else { return }
+    findings.enact(place)
+  }
+
+  /// Records a role change that lost to a lower role: its author and others acted on it meanwhile.
+  private mutating func noteOverruled(_ place: Int) {
+    guard case .overruled(_, .twoRoles) = findings.strikes[place],
+      findings.verdicts[place].refusal == nil,
+      case .setRole(let change) = findings.log.operation(place),
+      let striker = findings.strikers[place],
+      let winner = findings.given(striker), winner.rank <= change.role.rank
+    else { return }
+    findings.live.add(overruled: place, of: change.person, in: findings.log)
+  }
+
+  private func mayHandOver(_ place: Int) -> Bool {
+    handOvers?.contains(place) != false && !aside.contains(place)
+  }
+
+  /// Overrides operations, and judges again the operations that may depend on them.
+  private mutating func strike(_ struck: [Strike]) {
+    let new = struck.filter { findings.strikes[$0.place] == nil }
+    guard let first = new.map(\.place).min() else { return }
+    Probe.operationStruck.hit()
+    // An operation without effect may also have been a witness.
+    isRoundSteady = false
+    for strike in new where findings.strikes[strike.place] == nil {
+      findings.override(strike)
+    }
+    if !passOver(new.map(\.place)) { pass(from: first) }
+  }
+
+  /// Overrides ownership offers and judges again the acceptances, the only operations that depend
+  /// on them; returns false if more may depend on these operations.
+  private mutating func passOver(_ places: [Int]) -> Bool {
+    guard let first = places.min(),
+      places.allSatisfy({ findings.log.operation($0).isOffer })
+    else { return false }
+    let lost = places.filter { findings.isLive[$0] }
+    for place in lost {
+      findings.isLive[place] = false
+      findings.live.withdraw(place)
+      isRoundSteady = false
+    }
+    let later = findings.index.acceptances[
+      findings.index.acceptances.partitionPoint { $0 > first }...]
+    for acceptance in later where findings.strikes[acceptance] == nil {
+      // This is not in log order.
+      judge.forget(findings.log.author(acceptance))
+      guard judge.verdict(of: acceptance, in: findings) == findings.verdicts[acceptance] else {
+        return false
+      }
+    }
+    judge.begin(findings.log)
+    passes += 1
+    stock = Stock()
+    return true
+  }
+
+  /// The most rounds: each repeats everything, since a void operation may have taken part.
+  private static var maximumRounds: Int { 12 }
+
+  /// The most handovers that are set aside one by one because the new owner is not in the group.
+  private static var maximumAside: Int { 4 }
+
+  /// Resolves all conflicts; in every case the result has one owner who belongs to the group.
+  private mutating func settle() {
+    settleWithOwners()
+    for attempt in 0...ControlResolver.maximumAside {
+      guard let owner = LogView.all.owner(in: findings),
+        LogView.all.addition(of: owner, in: findings) == nil
+      else { return }
+      let isLast = attempt == ControlResolver.maximumAside
+      aside.formUnion(isLast ? findings.live.acceptances : findings.live.acceptances.suffix(1))
+      for place in findings.log.items.indices where findings.strikes[place] != nil {
+        findings.lift(place)
+      }
+      settleWithOwners()
+    }
+  }
+
+  /// Resolves conflicts from the top until no void operation takes part.
+  ///
+  /// Each round begins with the pending joins and the overrides of the round before. The first
+  /// round ignores ownership handovers, so that a person whose join is pending can neither accept
+  /// an offer nor admit others as if they were the owner.
+  private mutating func settleWithOwners() {
+    if !findings.index.acceptances.isEmpty {
+      handOvers = []
+      begin()
+      settleRanks()
+      if !isRoundSteady { isSteady = false }
+      for place in findings.log.items.indices where findings.strikes[place] != nil {
+        findings.lift(place)
+      }
+    }
+    var known: [Assumption] = []
+    var isJudged = false
+    for _ in 0..<ControlResolver.maximumRounds {
+      handOvers = nil
+      if isJudged { isRoundSteady = true } else { begin() }
+      settleOwners()
+      settleRanks()
+      let fallen = fallenStrikes()
+      if isRoundSteady, fallen.isEmpty { return }
+      if Mutant.settlesOnce.isActive { return }
+      isSteady = false
+      let found = assumption
+      guard known.last != found else { return }
+      known.append(found)
+      for place in fallen { findings.lift(place) }
+      // The last pass has already judged everything under the assumption of the next round.
+      isJudged = fallen.isEmpty && findings.index.acceptances.isEmpty
+    }
+  }
+
+  private struct Assumption: Equatable {
+    let struck: [Int?]
+    let contested: [Bool]
+    let confirmed: [Int?]
+  }
+
+  private var assumption: Assumption {
+    Assumption(
+      struck: findings.strikers, contested: findings.contests.map { $0 != nil },
+      confirmed: findings.confirmations)
+  }
+
+  /// Judges everything again, but keeps the findings so far.
+  private mutating func begin() {
+    for place in findings.index.acceptances { findings.confirmations[place] = nil }
+    pass(from: 0)
+    isRoundSteady = true
+  }
+
+  /// The overrides by an operation that is void or whose line no longer reaches the target.
+  private mutating func fallenStrikes() -> [Int] {
+    let struck = findings.log.items.indices.filter { findings.strikes[$0] != nil }
+    guard !struck.isEmpty else { return [] }
+    takeStock()
+    let own = OwnOverrides(Overrides(findings, stock))
+    return struck.filter { place in
+      guard let reason = findings.strikes[place], let striker = findings.strikers[place] else {
+        return false
+      }
+      return !own.holds(Strike(place: place, by: striker, reason: reason))
+    }
+  }
+
+  private mutating func settleRanks() {
+    let ranks = [Role.owner.rank, Role.admin.rank, Role.member.rank, Role.child.rank]
+    for rank in Mutant.lowerRankGoesFirst.isActive ? ranks.reversed() : ranks {
+      settleEntries(of: rank)
+      let before = passes
+      for kind in OwnOverrides.Kind.allCases { draw { OwnOverrides($0).strikes(kind, of: rank) } }
+      if passes != before { settleEntries(of: rank) }
+      draw { OverridesByOthers(step: $0).overruled(by: rank) }
+      draw { OverridesByOthers(step: $0).drawn(by: rank) }
+    }
+  }
+
+  /// Overrides the operations beyond the lines of currently effective operations.
+  private mutating func draw(_ found: (Overrides) -> [Strike]) {
+    takeStock()
+    strike(found(Overrides(findings, stock)))
+  }
+
+  private mutating func takeStock() {
+    if stock.standings.isEmpty { stock = Stock(findings) }
+  }
+
+  private mutating func settleOwners() {
+    guard !findings.index.acceptances.isEmpty else { return }
+    var taken: Set<Int> = []
+    var chain = OwnerChain(findings.log)
+    while let step = chain.next(in: findings) {
+      if step.isTaken { taken.insert(step.acceptance) }
+      findings.confirmations[step.acceptance] = step.confirmation
+      strike(step.strikes)
+    }
+    handOvers = taken
+    if findings.live.acceptances.contains(where: { !taken.contains($0) }) { pass(from: 0) }
+  }
+
+  /// The most times that the joins of one rank are examined, since one may depend on another.
+  private static var maximumTurns: Int { 16 }
+  /// The turns in which decisions may change, since one device of a person may confirm the next.
+  static var maximumOpenTurns: Int { 3 }
+  /// The most changes of the decision about a join during these turns.
+  ///
+  /// A join that would change again depends on a chain of other disputed joins, which no honest
+  /// person makes. It stays pending until somebody of higher rank confirms it (decision 0066).
+  static var maximumChanges: Int { 2 }
+
+  private mutating func settleEntries(of rank: Int) {
+    // Nothing changes if no operation was judged since.
+    if let last = settled[rank], last == (passes, findings.undecided.count) { return }
+    var changes: [Int: Int] = [:]
+    for turn in 0..<ControlResolver.maximumTurns {
+      takeStock()
+      var changed = changedEntries(of: rank)
+      let open = changed.filter {
+        changes[$0.place, default: 0] < ControlResolver.maximumChanges
+      }
+      if turn < ControlResolver.maximumOpenTurns, !open.isEmpty {
+        // A join that changes again comes after these joins, which may be the cause of its change.
+        changed = open
+      } else if !changed.isEmpty {
+        leaveUndecided(changed.map(\.place), of: rank)
+        changed = changedEntries(of: rank)
+      }
+      guard let first = changed.map(\.place).min() else {
+        settled[rank] = (passes, findings.undecided.count)
+        return
+      }
+      for decision in changed {
+        changes[decision.place, default: 0] += 1
+        findings.contests[decision.place] = decision.contest
+        findings.confirmations[decision.place] = decision.confirmation
+      }
+      pass(from: first)
+    }
+  }
+
+  /// Leaves joins pending, with all joins, later in the order, that their devices made final.
+  private mutating func leaveUndecided(_ places: [Int], of rank: Int) {
+    findings.undecided.formUnion(places)
+    for place in stock.candidates[rank] ?? [] {
+      let confirmer = findings.confirmations[place].flatMap { findings.verdicts[$0].enrolment }
+      if let confirmer, findings.undecided.contains(confirmer) { findings.undecided.insert(place) }
+    }
+  }
+
+  private func changedEntries(of rank: Int) -> [Entries.Decision] {
+    Entries(findings, stock).decisions(of: rank).filter {
+      findings.contests[$0.place] != $0.contest
+        || findings.confirmations[$0.place] != $0.confirmation
+    }
+  }
+}
+
+// MARK: - Further operations
+
+extension ControlResolver {
+  /// Adds a change whose author had seen everything.
+  ///
+  /// Such a change is beyond no line, draws none and decides no conflict, since its author had seen
+  /// both sides. It changes only its own subject and the joins that it confirms. Joins and
+  /// confirmations are resolved here only if nothing was ever in doubt.
+  ///
+  /// - Returns: Whether that sufficed; if not, everything must be resolved again, and only the
+  ///   verified signatures of this resolver are of use.
+  mutating func add(_ change: [ControlItem]) -> Bool {
+    let start = findings.log.items.count
+    guard findings.log.append(change) else { return false }
+    for place in start..<findings.log.items.count where !add(place) { return false }
+    return true
+  }
+
+  private mutating func add(_ place: Int) -> Bool {
+    stock = Stock()
+    judge.extend(to: findings.log)
+    let item = findings.log.items[place]
+    findings.index.add(place, of: findings.log, group: judge.checks.group)
+    findings.extend()
+    judgeOne(place)
+    guard settleHandOvers(place), settleAlone(place, item) else { return false }
+    if findings.verdicts[place].refusal == nil { note(place) }
+    return true
+  }
+
+  /// Decides which ownership handovers the last operation makes final, for example as an operation
+  /// of the former owner; returns false if another handover may win as a result.
+  private mutating func settleHandOvers(_ place: Int) -> Bool {
+    guard findings.isLive[place] else { return true }
+    for acceptance in findings.index.acceptances where findings.confirmations[acceptance] == nil {
+      guard let owner = findings.verdicts[acceptance].formerOwner, findings.person(place) == owner
+      else { continue }
+      if findings.isLive[acceptance] {
+        findings.confirmations[acceptance] = place
+      } else if !isSteady {
+        guard let winner = findings.strikers[acceptance],
+          findings.verdicts[winner].formerOwner == owner,
+          let taken = findings.offer(takenBy: acceptance), let won = findings.offer(takenBy: winner)
+        else { return false }
+        // A handover that a third person confirmed, or that was offered first, wins in any case.
+        let isVouched = findings.confirmations[winner].map { findings.person($0) != owner } ?? false
+        guard isVouched || (won, winner) < (taken, acceptance) else { return false }
+      }
+    }
+    return true
+  }
+
+  /// Decides the joins that the last operation makes or confirms; false if others may be affected.
+  private mutating func settleAlone(_ place: Int, _ item: ControlItem) -> Bool {
+    let confirmed: [Int]
+    switch item.operation {
+    case .genesis, .acceptOwner: return false
+    case .join: return isSteady
+    case .admit:
+      guard isSteady, findings.isCandidate(place) else { return isSteady }
+      findings.confirmations[place] = place
+      findings.live.truncate(to: place)
+      findings.isLive[place] = false
+      judgeOne(place)
+      return true
+    case .confirm(let targets):
+      let ids = Set(targets)
+      guard !findings.index.acceptances.contains(where: { ids.contains(findings.log.items[$0].id) })
+      else {
+        return false
+      }
+      confirmed = findings.index.joinings.filter { ids.contains(findings.log.items[$0].id) }
+    case .epoch(let grant):
+      confirmed = grant.wraps.flatMap { findings.index.enrolments[$0.recipient] ?? [] }
+    case .setRole(let change): confirmed = findings.index.additions[change.person] ?? []
+    default: return true
+    }
+    guard isSteady else { return false }
+    for entry in confirmed where findings.isCandidate(entry) {
+      guard isUndisputed(entry) else { return false }
+      findings.confirmations[entry] = Entries(findings, stock).confirmation(of: entry)
+    }
+    return true
+  }
+
+  /// Whether a join has effect, and no other join depends on whether it is final.
+  private func isUndisputed(_ place: Int) -> Bool {
+    guard findings.isLive[place], let person = findings.enrolledPerson(place),
+      let invite = findings.verdicts[place].invite,
+      let made = findings.log.terms(invite)
+    else { return false }
+    return findings.index.uses[findings.log.invited[invite]].count <= made.maximumUses
+      && (findings.index.additions[person] ?? []).count { findings.verdicts[$0].given != nil } <= 1
+  }
+}

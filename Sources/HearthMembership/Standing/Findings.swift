@@ -1,0 +1,165 @@
+import HearthCRDT
+
+/// The result of each operation of a control log so far.
+struct Findings: Sendable {
+  var log: ControlLog
+  var index: ControlIndex
+  /// The effective operations by subject.
+  var live = LiveIndex()
+  /// Whether each operation has effect.
+  var isLive: [Bool]
+  var verdicts: [Verdict]
+  /// The reason why a line of another operation overrides this one.
+  private(set) var strikes: [VoidReason?]
+  /// The operation whose line overrides each operation.
+  private(set) var strikers: [Int?]
+  /// The objection to each join that its own past allows.
+  var contests: [VoidReason?]
+  /// The operation that makes a join or an ownership handover final.
+  var confirmations: [Int?]
+  /// Joins that are pending because too many other disputed joins decide about them.
+  var undecided: Set<Int> = []
+
+  init(_ log: ControlLog, _ index: ControlIndex) {
+    self.log = log
+    self.index = index
+    let count = log.items.count
+    isLive = [Bool](repeating: false, count: count)
+    verdicts = [Verdict](repeating: Verdict(), count: count)
+    strikes = [VoidReason?](repeating: nil, count: count)
+    strikers = [Int?](repeating: nil, count: count)
+    contests = [VoidReason?](repeating: nil, count: count)
+    confirmations = [Int?](repeating: nil, count: count)
+  }
+
+  /// Makes room for the results of one further operation.
+  mutating func extend() {
+    isLive.append(false)
+    verdicts.append(Verdict())
+    strikes.append(nil)
+    strikers.append(nil)
+    contests.append(nil)
+    confirmations.append(nil)
+  }
+
+  /// Records that an operation is overridden.
+  mutating func override(_ strike: Strike) {
+    strikes[strike.place] = strike.reason
+    strikers[strike.place] = strike.by
+  }
+
+  /// Records that an operation is not overridden.
+  mutating func lift(_ place: Int) {
+    strikes[place] = nil
+    strikers[place] = nil
+  }
+
+  /// Records that an operation has effect.
+  mutating func enact(_ place: Int) {
+    isLive[place] = true
+    live.add(place, verdicts[place], of: log)
+  }
+
+  /// The rank of an operation's author at that time; 0 for a stranger.
+  func rank(_ place: Int) -> Int { verdicts[place].rank }
+
+  /// The person whose device wrote an operation, or who joins by it.
+  func person(_ place: Int) -> PersonID? { verdicts[place].person }
+
+  /// The role that an operation gives to its subject; nil if it gives none.
+  func given(_ place: Int) -> Role? { verdicts[place].given }
+
+  /// The reason why an operation is void; nil for an effective one.
+  func reason(_ place: Int) -> VoidReason? {
+    if isLive[place] { return nil }
+    let verdict = verdicts[place]
+    if let refusal = verdict.refusal, !verdict.isContested { return refusal }
+    if let reason = strikes[place] ?? verdict.refusal ?? contests[place] { return reason }
+    // An acceptance that the chain of owners did not include.
+    return verdict.formerOwner == nil ? nil : .expired
+  }
+
+  /// Whether a join has no effect only because it is contested.
+  func isWaiting(_ place: Int) -> Bool {
+    !isLive[place] && strikes[place] == nil && verdicts[place].isProven
+      && (verdicts[place].refusal == nil || verdicts[place].isContested)
+  }
+
+  /// Whether an operation is evidence of what a device of the group had seen: it has effect, or it
+  /// only asks for something that its author may not do.
+  func isWitness(_ place: Int) -> Bool {
+    if isLive[place] { return true }
+    guard strikes[place] == nil, let enrolment = verdicts[place].enrolment, enrolment != place
+    else { return false }
+    switch verdicts[place].refusal {
+    case nil, .notADevice, .openCauses: return false
+    default: return !verdicts[place].isEntry
+    }
+  }
+
+  /// Whether a join is allowed by its own past, or would be if it were confirmed.
+  func isCandidate(_ place: Int) -> Bool {
+    let verdict = verdicts[place]
+    return strikes[place] == nil && verdict.isEntry
+      && (verdict.refusal == nil || verdict.isContested)
+  }
+
+  /// The person whose device an enrolment adds.
+  func enrolledPerson(_ place: Int) -> PersonID? {
+    log.comers[place].map { log.people[number: $0] }
+  }
+
+  func enrolledDevice(_ place: Int) -> DeviceID {
+    log.deviceNames[number: log.entrants[place]]
+  }
+
+  /// All devices that ever enrolled under a person, with effect or without, in order of id.
+  func everyDevice(of person: PersonID) -> [DeviceID] {
+    let enrolments = (index.additions[person] ?? []) + (index.recovered[person] ?? [])
+    return Set(enrolments.map { enrolledDevice($0) }).sorted()
+  }
+
+  /// The operation that made the invitation of an enrolment; nil for an enrolment without one.
+  func inviter(of enrolment: Int) -> Int? {
+    verdicts[enrolment].invite.flatMap { isLive[$0] ? $0 : nil }
+  }
+
+  /// The offer that an acceptance takes; in a forked log the offer that the acceptance had seen.
+  func offer(takenBy place: Int) -> Int? {
+    guard case .acceptOwner(let id) = log.operation(place) else { return nil }
+    let offers = index.transfers[id] ?? []
+    return offers.first { log.sees(place, $0) } ?? offers.first
+  }
+
+  /// An operation's effective rank: its author's rank, lowered by lines the author had not seen.
+  ///
+  /// A former owner counts as an admin, and a demoted person with the lower role.
+  func standing(_ place: Int) -> Int {
+    guard let person = person(place) else { return rank(place) }
+    return standing(place, under: live.roleChanges[log.people[person]])
+  }
+
+  /// The effective rank under some of the operations that set the author's role.
+  func standing(_ place: Int, under roles: some Sequence<Int>) -> Int {
+    let person = person(place)
+    return roles.reduce(rank(place)) { rank, other in
+      guard rank > Role.child.rank else { return rank }
+      guard !log.sees(place, other), log.isBeyond(place, other) else { return rank }
+      switch log.operation(other) {
+      case .acceptOwner:
+        return verdicts[other].formerOwner == person ? min(rank, Role.admin.rank) : rank
+      case .setRole(let change):
+        guard let membership = verdicts[place].membership, log.sees(other, membership),
+          self.person(other) == person || self.rank(other) > self.rank(place)
+        else { return rank }
+        return min(rank, change.role.rank)
+      default: return rank
+      }
+    }
+  }
+
+  /// The join that began a current member's membership, before their further devices.
+  func beginning(of person: PersonID, through place: Int) -> Int? {
+    index.additions[person]?.last { isLive[$0] && given($0) != nil && $0 <= place }
+  }
+}
