@@ -33,9 +33,7 @@ final class Entries {
     var confirmations = [Int?](repeating: nil, count: log.items.count)
     for place in candidates { confirmations[place] = confirmation(of: place) }
     var contests = [VoidReason?](repeating: nil, count: log.items.count)
-    for place in candidates where confirmations[place] == nil {
-      contests[place] = contest(place)
-    }
+    for place in candidates where confirmations[place] == nil { contests[place] = contest(place) }
     // A join that can never take effect consumes no use of an invitation.
     contestDoubles(candidates, confirmations, &contests, onlyByFinal: true)
     contestUses(candidates, confirmations, &contests)
@@ -44,8 +42,7 @@ final class Entries {
       // A rival that is not final contests a final one only as the device that made the id.
       let contest = contests[place]
       return Decision(
-        place: place, contest: contest,
-        confirmation: contest == nil ? confirmations[place] : nil)
+        place: place, contest: contest, confirmation: contest == nil ? confirmations[place] : nil)
     }
   }
 
@@ -105,7 +102,7 @@ final class Entries {
 
   /// Whether the author of an operation knew of an objection to a join.
   private func isKnownToWait(_ place: Int, by invite: Int, to other: Int) -> Bool {
-    if let line = findings.strikers[invite] { return log.sees(other, line) }
+    if let strike = findings.strikes[invite] { return log.sees(other, strike.by) }
     return findings.verdicts[place].refusal != nil
       || objection(to: place, by: invite) { log.sees(other, $0) } != nil
   }
@@ -125,9 +122,7 @@ final class Entries {
   private func contest(_ place: Int) -> VoidReason? {
     if findings.undecided.contains(place) { return .undecided }
     guard findings.verdicts[place].enrolment == place, let invite = findings.inviter(of: place)
-    else {
-      return nil
-    }
+    else { return nil }
     return objection(to: place, by: invite) { _ in true }.map {
       .overruled(by: log.items[$0].id, .invitationClosed)
     }
@@ -135,9 +130,7 @@ final class Entries {
 
   /// The first line that ended an invitation and that a join had not seen, among the lines that the
   /// filter accepts: a close, the removal of a user of the invitation, or the end of its maker.
-  private func objection(
-    to place: Int, by invite: Int, _ isAskedFor: (Int) -> Bool
-  ) -> Int? {
+  private func objection(to place: Int, by invite: Int, _ isAskedFor: (Int) -> Bool) -> Int? {
     let maker = findings.person(invite)
     func speaks(_ line: Int) -> Bool {
       log.isBeyond(place, line) && !log.sees(place, line) && isAskedFor(line)
@@ -169,9 +162,7 @@ final class Entries {
     if let line { return line }
     guard made.person != findings.person(invite) else { return nil }
     return findings.live.roleChanges[person].first { line in
-      guard case .setRole(let change) = log.operation(line), speaks(line) else {
-        return false
-      }
+      guard case .setRole(let change) = log.operation(line), speaks(line) else { return false }
       return log.sees(line, membership)
         && (change.role.rank < Role.admin.rank || change.role.rank <= made.role.rank)
     }
@@ -233,8 +224,7 @@ final class Entries {
   ///
   /// The stronger claim wins, then the first in log order.
   private func contestDoubles(
-    _ candidates: [Int], _ confirmations: [Int?], _ contests: inout [VoidReason?],
-    onlyByFinal: Bool
+    _ candidates: [Int], _ confirmations: [Int?], _ contests: inout [VoidReason?], onlyByFinal: Bool
   ) {
     var final = confirmations
     var against = contests
@@ -244,8 +234,7 @@ final class Entries {
       return claim != rival ? claim > rival : precedes(one, other)
     }
     func mark(
-      _ places: [Int], _ others: [Int], _ rule: VoidReason.Rule,
-      _ areDoubles: (Int, Int) -> Bool
+      _ places: [Int], _ others: [Int], _ rule: VoidReason.Rule, _ areDoubles: (Int, Int) -> Bool
     ) {
       let near = Neighbours((places + others).sorted(), in: log)
       for place in places where against[place] == nil {
@@ -287,9 +276,7 @@ final class Entries {
       }
     }
     guard !log.forked.isEmpty else { return }
-    let byDevice = Dictionary(grouping: counting.filter { isOwnJoining($0) }) {
-      log.devices[$0]
-    }
+    let byDevice = Dictionary(grouping: counting.filter { isOwnJoining($0) }) { log.devices[$0] }
     for (_, places) in byDevice.sorted(by: { $0.key < $1.key }) where places.count > 1 {
       mark(places, [], .deviceTwice) { one, other in
         log.areBranches(one, other)

@@ -34,8 +34,7 @@ struct ClaimChecks: Sendable {
     let group = group
     let claim = ProofBook.Claim(
       domain: ControlSignature.possessionDomain, sign: admit.join.device.signKey, box: [],
-      message: ControlSignature.joinHash(of: admit.join, group: group),
-      signature: admit.possession)
+      message: ControlSignature.joinHash(of: admit.join, group: group), signature: admit.possession)
     return proofs.holds(claim)
   }
 
@@ -47,8 +46,7 @@ struct ClaimChecks: Sendable {
     let group = group
     let claim = ProofBook.Claim(
       domain: domain, sign: key, box: [],
-      message: ControlSignature.signedBytes(group: group, dot: dot, body()),
-      signature: signature)
+      message: ControlSignature.signedBytes(group: group, dot: dot, body()), signature: signature)
     return !signature.isEmpty && proofs.holds(claim)
   }
 

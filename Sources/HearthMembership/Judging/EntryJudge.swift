@@ -7,9 +7,7 @@ struct EntryJudge {
   private var past: LogView { .past(place) }
 
   /// Judges a join by its author's own device.
-  func join(
-    in findings: Findings, _ checks: inout ClaimChecks, _ verdict: inout Verdict
-  ) {
+  func join(in findings: Findings, _ checks: inout ClaimChecks, _ verdict: inout Verdict) {
     guard let person = findings.log.comers[place] else { return }
     verdict.person = findings.log.people[number: person]
     verdict.enrolment = place
@@ -37,9 +35,7 @@ struct EntryJudge {
     verdict.invite = entry.invite
     verdict.admitted = entry.admitted
     if let refusal { return refusal }
-    guard let role = entry.given ?? past.role(of: person, in: findings) else {
-      return .noSubject
-    }
+    guard let role = entry.given ?? past.role(of: person, in: findings) else { return .noSubject }
     if admit.join.person != author.person, let reason = verdict.grant(role) { return reason }
     return checks.isPossessed(admit) ? nil : .badProof
   }
@@ -88,8 +84,7 @@ struct EntryJudge {
     verdict.isEntry = true
     guard
       let invite = past.invite(findings.log.invited[place], in: findings)
-        ?? struckInvite(in: findings),
-      let terms = findings.log.terms(invite)
+        ?? struckInvite(in: findings), let terms = findings.log.terms(invite)
     else { return .noSubject }
     verdict.invite = invite
     guard terms.admission == admission else { return .wrongInvitation }
@@ -170,10 +165,9 @@ struct EntryJudge {
     }
     let time = findings.log.items[place].version.time.milliseconds
     guard time <= terms.expiresMilliseconds else { return .expired }
-    let isClosed =
-      findings.live.closings[findings.log.invited[place]].contains {
-        past.holds($0, in: findings) && findings.log.sees($0, invite)
-      }
+    let isClosed = findings.live.closings[findings.log.invited[place]].contains {
+      past.holds($0, in: findings) && findings.log.sees($0, invite)
+    }
     guard !isClosed || Mutant.closedStillAdmits.isActive else { return .closed }
     let uses = findings.live.uses[findings.log.invited[place]]
     if uses.count >= terms.maximumUses {
@@ -188,14 +182,11 @@ struct EntryJudge {
   }
 
   /// Whether an invitation's device still belonged to its maker, with a sufficient rank.
-  private func mayStillInvite(
-    _ invite: Int, _ terms: InviteTerms, in findings: Findings
-  ) -> Bool {
+  private func mayStillInvite(_ invite: Int, _ terms: InviteTerms, in findings: Findings) -> Bool {
     guard let inviter = findings.person(invite),
       let number = past.enrolment(of: findings.log.deviceNumbers[invite], in: findings).flatMap({
         findings.log.comers[$0]
-      }),
-      findings.log.people[number: number] == inviter
+      }), findings.log.people[number: number] == inviter
     else { return false }
     if terms.person == inviter { return true }
     guard let rank = past.role(of: number, in: findings)?.rank else { return false }
@@ -204,9 +195,7 @@ struct EntryJudge {
 
   /// Whether an automatic invitation had ended through a removal in the past of the join: the
   /// removal of a user, or of the joining person, so that nobody returns by an older invitation.
-  private func isOverByRemoval(
-    _ person: Int, by invite: Int, in findings: Findings
-  ) -> Bool {
+  private func isOverByRemoval(_ person: Int, by invite: Int, in findings: Findings) -> Bool {
     findings.live.removalsOfUsers[invite].contains { past.holds($0, in: findings) }
       || hasUnseenRemoval(of: person, since: invite, in: findings)
   }

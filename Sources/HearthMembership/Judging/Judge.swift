@@ -81,8 +81,7 @@ struct Judge: Sendable {
 
   /// Judges an operation whose author is known to be a device of the group.
   private mutating func judgeMember(
-    _ place: Int, _ person: PersonID, _ role: Role, in findings: Findings,
-    _ verdict: inout Verdict
+    _ place: Int, _ person: PersonID, _ role: Role, in findings: Findings, _ verdict: inout Verdict
   ) -> VoidReason? {
     switch findings.log.operation(place) {
     case .inviteCreate:
@@ -101,8 +100,7 @@ struct Judge: Sendable {
       return subject == person
         ? nil : verdict.requireAbove(LogView.past(place).role(of: subject, in: findings))
     case .setRole(let change): return judge(change, by: role, at: place, in: findings, &verdict)
-    case .transferOwner(let transfer):
-      return judge(transfer, at: place, in: findings, &verdict)
+    case .transferOwner(let transfer): return judge(transfer, at: place, in: findings, &verdict)
     case .acceptOwner: return judgeAcceptance(place, in: findings, &verdict)
     case .leave: return role == .owner ? .ownerStays : nil
     case .setRecovery(let keys):
@@ -163,17 +161,14 @@ struct Judge: Sendable {
     // An offer to oneself withdraws an earlier offer: nobody who has seen it may accept any more.
     guard LogView.past(place).addition(of: transfer.to, in: findings) != nil,
       let person = verdict.person
-    else {
-      return .noSubject
-    }
+    else { return .noSubject }
     // Without recovery words, anybody with an unlocked device could give the group away.
     guard let root = LogView.past(place).recoveryKeys(of: person, in: findings) else {
       return .noWords
     }
     return checks.holds(
       transfer.signature, of: transfer.signedBody, ControlSignature.transferDomain,
-      by: root.keys.sign,
-      at: findings.log.items[place].version.dot) ? nil : .badProof
+      by: root.keys.sign, at: findings.log.items[place].version.dot) ? nil : .badProof
   }
 
   /// The most ownership handovers of a group, since each makes everything after it be judged again.
@@ -187,8 +182,7 @@ struct Judge: Sendable {
     let past = LogView.past(place)
     guard let offer = findings.offer(takenBy: place), past.holds(offer, in: findings),
       case .transferOwner(let transfer) = findings.log.operation(offer),
-      transfer.to == verdict.person,
-      let owner = findings.person(offer), owner != verdict.person
+      transfer.to == verdict.person, let owner = findings.person(offer), owner != verdict.person
     else { return .noSubject }
     // An offer is valid while its maker is the owner and has made no later offer.
     let later = findings.live.transfers[findings.live.transfers.partitionPoint { $0 > offer }...]

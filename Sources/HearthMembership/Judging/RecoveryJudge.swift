@@ -16,8 +16,7 @@ struct RecoveryJudge {
     verdict.enrolment = place
     verdict.membership = past.addition(of: recover.person, in: findings)
     verdict.admitted = verdict.membership
-    guard item.shown == item.device, checks.isCard(recover.device)
-    else {
+    guard item.shown == item.device, checks.isCard(recover.device) else {
       verdict.refusal = .badProof
       return
     }
@@ -33,8 +32,7 @@ struct RecoveryJudge {
     let isProven = past.recoveryKeys(of: recover.person, in: findings).map { root in
       checks.holds(
         recover.signature, of: recover.signedBody, ControlSignature.recoverDomain,
-        by: root.keys.sign,
-        at: findings.log.items[place].version.dot)
+        by: root.keys.sign, at: findings.log.items[place].version.dot)
     }
     verdict.refusal = isProven == true ? nil : .badProof
   }

@@ -40,9 +40,7 @@ package struct Citation: Equatable, Sendable {
           Citation(author: author, chainHash: try reader.raw(hashBytes, "cited hash")))
       }
       try reader.finish()
-    } catch {
-      return []
-    }
+    } catch { return [] }
     return citations
   }
 

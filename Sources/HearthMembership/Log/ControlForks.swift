@@ -102,9 +102,7 @@ package struct ControlForks: Sendable {
   private let places: [Place: Int]
 
   /// Makes an empty value without forks.
-  package init() {
-    self.init([:])
-  }
+  package init() { self.init([:]) }
 
   /// Finds the forks in published segments, given by digest.
   package init(_ segments: [Identifier: ShownSegment]) {
@@ -141,8 +139,7 @@ package struct ControlForks: Sendable {
 
   /// The run that contains a change with this content; nil if nobody has published it.
   func run(of life: Author, at sequence: UInt64, hash: [UInt8]) -> Int? {
-    places[
-      Place(life: life, sequence: sequence, hash: Array(hash.prefix(Citation.hashBytes)))]
+    places[Place(life: life, sequence: sequence, hash: Array(hash.prefix(Citation.hashBytes)))]
   }
 
   /// A run and its ancestors, the run itself first.
@@ -181,9 +178,7 @@ private struct LifeTree {
   }
 
   /// The first change with two published contents; nil if there is none.
-  var end: UInt64? {
-    contents.filter { $0.value.count > 1 }.keys.min().map { max(1, $0) }
-  }
+  var end: UInt64? { contents.filter { $0.value.count > 1 }.keys.min().map { max(1, $0) } }
 
   /// The runs from a change on, by first change and content, numbered from `offset`.
   func runs(of life: Author, from end: UInt64, offset: Int) -> [Run] {

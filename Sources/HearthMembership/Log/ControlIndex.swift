@@ -81,17 +81,14 @@ package struct ControlIndex: Sendable {
       else { return }
       geneses.append(place)
       addPerson(place, genesis.founder, item.device)
-    case .join(let join):
-      addPerson(place, join.person, item.device)
-    case .admit(let admit):
-      addPerson(place, admit.join.person, item.shown ?? item.device)
+    case .join(let join): addPerson(place, join.person, item.device)
+    case .admit(let admit): addPerson(place, admit.join.person, item.shown ?? item.device)
     case .recover(let recover):
       enrolments[item.device, default: []].append(place)
       recovered[recover.person, default: []].append(place)
       if recover.revokesOthers { recoveries[recover.person, default: []].append(place) }
     case .removeMember(let removal): removals[removal.person, default: []].append(place)
-    case .revokeDevice(let revocation):
-      revocations[revocation.device, default: []].append(place)
+    case .revokeDevice(let revocation): revocations[revocation.device, default: []].append(place)
     case .setRole(let change): roles[change.person, default: []].append(place)
     case .transferOwner: transfers[item.eventID, default: []].append(place)
     case .acceptOwner: acceptances.append(place)

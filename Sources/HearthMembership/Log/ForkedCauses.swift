@@ -66,9 +66,7 @@ struct ForkedCauses: Sendable {
   private mutating func name(_ items: [ControlItem]) {
     // Every named author has a mark here.
     var named = Frontier()
-    func note(_ author: Author) {
-      if named[author] == 0 { named.advance(author, to: 1) }
-    }
+    func note(_ author: Author) { if named[author] == 0 { named.advance(author, to: 1) } }
     for item in items {
       note(item.version.dot.author)
       item.cause.forEachMark(of: devices) { note($0.author) }
@@ -184,8 +182,7 @@ struct ForkedCauses: Sendable {
         continue
       }
       var state =
-        run.parent.map { states.runs[$0].last ?? State() }
-        ?? states.common[run.life] ?? State()
+        run.parent.map { states.runs[$0].last ?? State() } ?? states.common[run.life] ?? State()
       for (place, change) in run.changes.enumerated() {
         let sequence = run.first + UInt64(place)
         // Nobody would apply a branch that exceeds the limits.
@@ -235,8 +232,7 @@ struct ForkedCauses: Sendable {
       guard case .branch(let part) = item.operation else { continue }
       let showing = Showing(author: item.position.author, digest: part.digest, parts: part.parts)
       let sequence = item.position.sequence
-      parts[showing, default: [:]][part.part] =
-        min(parts[showing]?[part.part] ?? .max, sequence)
+      parts[showing, default: [:]][part.part] = min(parts[showing]?[part.part] ?? .max, sequence)
     }
     var found: [(dot: Dot, seen: Frontier)] = []
     for (showing, places) in parts where places.count == showing.parts {

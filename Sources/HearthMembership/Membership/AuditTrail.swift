@@ -46,9 +46,7 @@ struct AuditTrail {
       for exposure in all where findings.log.sees(place, exposure) {
         guard covered[grant.zone, default: []].insert(exposure).inserted else { continue }
         found[place, default: []].append(
-          .init(
-            operation: findings.log.operation(exposure),
-            person: findings.person(exposure)))
+          .init(operation: findings.log.operation(exposure), person: findings.person(exposure)))
       }
     }
     return found

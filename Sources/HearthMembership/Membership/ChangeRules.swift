@@ -5,15 +5,14 @@ package struct ChangeRules: Sendable {
   let resolved: ResolvedControl
 
   private var findings: Findings { resolved.findings }
+  private var log: ControlLog { resolved.findings.log }
 
   /// Judges a change by its author's role at the control heads that it cites, and by cuts.
   ///
-  /// The cited heads never go back along a findings.log. Beyond the cut of an effective removal, cited or
+  /// The cited heads never go back along a log. Beyond the cut of an effective removal, cited or
   /// not, the change is void; beyond the cut of a demotion it counts for the lower role. O(k log a)
   /// for the k operations about the device and its person.
-  package func judge(
-    _ dot: Dot, in zone: ZoneID, at heads: Frontier
-  ) -> Judgement {
+  package func judge(_ dot: Dot, in zone: ZoneID, at heads: Frontier) -> Judgement {
     let device = dot.author.device
     let view = LogView.cited(heads, by: device, in: findings)
     guard let enrolment = view.enrolment(of: device, in: findings),
@@ -31,7 +30,7 @@ package struct ChangeRules: Sendable {
     var lowest = role
     for place in demotions(of: person)
     where findings.isLive[place] && !view.holds(place, in: findings) {
-      guard case .setRole(let change) = findings.log.operation(place),
+      guard case .setRole(let change) = log.operation(place),
         change.role.rawValue < lowest.rawValue, concerns(place, enrolment),
         dot.sequence > change.cut.sequence(of: dot.author, in: zone)
       else { continue }
@@ -47,8 +46,7 @@ package struct ChangeRules: Sendable {
   package func isOverruled(_ dot: Dot, in zone: ZoneID, at heads: Frontier) -> Bool {
     switch judge(dot, in: zone, at: heads) {
     case .void(.beyondCut): return true
-    case .void(.notADevice):
-      return !strikersOfJoining(of: dot.author.device).isEmpty
+    case .void(.notADevice): return !strikersOfJoining(of: dot.author.device).isEmpty
     case .counts(let role):
       let view = LogView.cited(heads, by: dot.author.device, in: findings)
       return view.person(of: dot.author.device, in: findings)
@@ -75,19 +73,16 @@ package struct ChangeRules: Sendable {
       || !strikersOfJoining(of: dot.author.device).allSatisfy { knows(epoch, $0) }
   }
 
-  /// Whether a snapshot under an epoch may lack effective changes of a findings.log.
+  /// Whether a snapshot under an epoch may lack effective changes of a log.
   ///
   /// An operation that was overridden later still had effect for an author who knew of it alone.
   ///
   /// - Parameter dot: the last change of the log in the snapshot.
-  package func lacksEffective(
-    _ dot: Dot, in zone: ZoneID, byMakerOf epoch: EpochRecord?
-  ) -> Bool {
+  package func lacksEffective(_ dot: Dot, in zone: ZoneID, byMakerOf epoch: EpochRecord?) -> Bool {
     losses(of: dot.author.device).contains { place in
       guard !findings.isLive[place], knows(epoch, place),
         case .overruled(let striker, _) = findings.reason(place),
-        dot.sequence > findings.log.operation(place).cut?.sequence(of: dot.author, in: zone)
-          ?? 0
+        dot.sequence > log.operation(place).cut?.sequence(of: dot.author, in: zone) ?? 0
       else { return false }
       return !knows(epoch, striker)
     }
@@ -101,28 +96,28 @@ package struct ChangeRules: Sendable {
   }
 
   private func knows(_ epoch: EpochRecord?, _ place: Int) -> Bool {
-    epoch.map { findings.log.sees($0.place, place) } ?? false
+    epoch.map { log.sees($0.place, place) } ?? false
   }
 
   private func knows(_ epoch: EpochRecord?, _ id: RecordID) -> Bool {
-    findings.log.items.indices.contains { findings.log.items[$0].id == id && knows(epoch, $0) }
+    log.items.indices.contains { log.items[$0].id == id && knows(epoch, $0) }
   }
 
   /// Whether anybody ever tried to take away a device, a role or a join.
   package var hasTriedCuts: Bool {
     let index = findings.index
     return !(index.removals.isEmpty && index.revocations.isEmpty && index.recoveries.isEmpty)
-      || hasStruckJoinings
-      || index.roles.keys.contains { !demotions(of: $0).isEmpty }
+      || hasStruckJoinings || index.roles.keys.contains { !demotions(of: $0).isEmpty }
   }
 
   /// Who wrote a change, at the heads that it cites; nil for a stranger.
   package func author(of dot: Dot, at heads: Frontier) -> ChangeAuthor? {
     let device = dot.author.device
-    if let writer = writer(device, LogView.cited(heads, in: findings)) { return writer }
-    guard !findings.log.forked.isEmpty else { return nil }
-    return writer(
-      device, .frontier(findings.log.forked.view(citing: heads, isGenerous: true)))
+    let view = LogView.cited(heads, by: device, in: findings)
+    guard let place = view.enrolment(of: device, in: findings),
+      let person = findings.enrolledPerson(place)
+    else { return nil }
+    return ChangeAuthor(person: person, isFurther: findings.given(place) == nil)
   }
 
   /// A person's status as known to a device that cites these heads; nil if the person was unknown.
@@ -137,9 +132,8 @@ package struct ChangeRules: Sendable {
       view.holds($0, in: findings) && findings.given($0) != nil
     }
     return last.flatMap { membership in
-      findings.log.people[person].flatMap { view.role(of: $0, since: membership, in: findings) }
-    }
-    .map { PastStanding(role: $0, isPresent: false) }
+      log.people[person].flatMap { view.role(of: $0, since: membership, in: findings) }
+    }.map { PastStanding(role: $0, isPresent: false) }
   }
 
   /// The operations that decide a person's status, each with whether it has effect.
@@ -147,8 +141,7 @@ package struct ChangeRules: Sendable {
     let places = [findings.index.additions, findings.index.removals, findings.index.roles]
       .flatMap { $0[person] ?? [] }
     return Dictionary(
-      places.map { (findings.log.items[$0].id, findings.isLive[$0]) },
-      uniquingKeysWith: { $0 || $1 })
+      places.map { (log.items[$0].id, findings.isLive[$0]) }, uniquingKeysWith: { $0 || $1 })
   }
 
   /// The effective operations that decide about a device's changes, to compare two folds.
@@ -161,43 +154,32 @@ package struct ChangeRules: Sendable {
     }
     var grounds: [RecordID: ChangeGround] = [:]
     for place in places where findings.isLive[place] {
-      let item = findings.log.items[place]
+      let item = log.items[place]
       grounds[item.id] = ChangeGround(place: place, dot: item.version.dot, cut: item.operation.cut)
     }
     return grounds
   }
 
   /// The cuts in `grounds` that are concurrent with a changed ground.
-  package func cuts(in grounds: [RecordID: ChangeGround], besides changed: [RecordID: ChangeGround])
-    -> [Cut]
-  {
+  package func cuts(
+    in grounds: [RecordID: ChangeGround], besides changed: [RecordID: ChangeGround]
+  ) -> [Cut] {
     grounds.compactMap { id, ground in
-      changed[id] == nil
-        && changed.values.contains { findings.log.areConcurrent($0.place, ground.place) }
+      changed[id] == nil && changed.values.contains { log.areConcurrent($0.place, ground.place) }
         ? ground.cut : nil
     }
   }
 
   // MARK: Grounds
 
-  /// Whose device an author is; nil for a stranger.
-  private func writer(_ device: DeviceID, _ view: LogView) -> ChangeAuthor? {
-    guard let place = view.enrolment(of: device, in: findings),
-      let person = findings.enrolledPerson(place)
-    else {
-      return nil
-    }
-    return ChangeAuthor(person: person, isFurther: findings.given(place) == nil)
-  }
-
   /// The operations that end a device or its person, with effect or without.
   private func endings(of device: DeviceID, _ person: PersonID) -> [Int] {
     let removals = (findings.index.removals[person] ?? []).filter { place in
-      if case .leave = findings.log.operation(place) { return findings.person(place) == person }
+      if case .leave = log.operation(place) { return findings.person(place) == person }
       return true
     }
     return (findings.index.revocations[device] ?? []) + removals
-      + (findings.index.recoveries[person] ?? []).filter { findings.log.devices[$0] != device }
+      + (findings.index.recoveries[person] ?? []).filter { log.devices[$0] != device }
   }
 
   /// The concurrent operations that overrode a device's joins, or operations that those depend on.
@@ -210,12 +192,9 @@ package struct ChangeRules: Sendable {
     return dead.flatMap { place -> [RecordID] in
       if case .overruled(let striker, _) = findings.reason(place) { return [striker] }
       // For example the invitation, or the join of its maker.
-      return findings.log.items.indices.prefix(place).compactMap { earlier in
-        guard case .overruled(let striker, _)? = findings.reason(earlier),
-          findings.log.sees(place, earlier)
-        else {
-          return nil
-        }
+      return log.items.indices.prefix(place).compactMap { earlier in
+        guard case .overruled(let striker, _)? = findings.reason(earlier), log.sees(place, earlier)
+        else { return nil }
         return striker
       }
     }
@@ -227,16 +206,15 @@ package struct ChangeRules: Sendable {
 
   /// Whether an ending or demotion applies to an enrolment: nobody can end one they had not seen.
   private func concerns(_ ending: Int, _ enrolment: Int) -> Bool {
-    switch findings.log.operation(ending) {
-    case .revokeDevice, .recover: return findings.log.sees(ending, enrolment)
-    default:
-      return findings.verdicts[enrolment].admitted.map { findings.log.sees(ending, $0) } ?? false
+    switch log.operation(ending) {
+    case .revokeDevice, .recover: return log.sees(ending, enrolment)
+    default: return findings.verdicts[enrolment].admitted.map { log.sees(ending, $0) } ?? false
     }
   }
 
   /// The operations that lowered a person's role.
   private func demotions(of person: PersonID) -> [Int] {
-    (findings.index.roles[person] ?? []).filter { findings.log.operation($0).isRoleChange }
+    (findings.index.roles[person] ?? []).filter { log.operation($0).isRoleChange }
   }
 
   /// Whether a change is within the cuts of the operations that ended its device.
@@ -245,11 +223,11 @@ package struct ChangeRules: Sendable {
   /// applies as well.
   private func isWithin(_ dot: Dot, _ zone: ZoneID, _ endings: [Int]) -> Bool {
     func reaches(_ place: Int) -> Bool {
-      let cut = findings.log.operation(place).cut
+      let cut = log.operation(place).cut
       return dot.sequence <= (cut?.sequence(of: dot.author, in: zone) ?? 0)
     }
     return endings.allSatisfy { place in
-      reaches(place) || endings.contains { findings.log.areConcurrent($0, place) && reaches($0) }
+      reaches(place) || endings.contains { log.areConcurrent($0, place) && reaches($0) }
     }
   }
 }

@@ -5,18 +5,18 @@ package struct EntryRecords: Sendable {
   let resolved: ResolvedControl
 
   private var findings: Findings { resolved.findings }
+  private var log: ControlLog { resolved.findings.log }
 
   /// The joins that are pending on an owner or admin, in log order.
   package var waiting: [WaitingEntry] {
-    findings.log.items.indices.compactMap { place in
+    log.items.indices.compactMap { place in
       guard findings.isWaiting(place), let reason = findings.reason(place),
-        case .join(let join) = findings.log.operation(place)
+        case .join(let join) = log.operation(place)
       else { return nil }
       return WaitingEntry(
-        id: findings.log.items[place].id, person: join.person, personName: join.personName,
-        device: findings.log.devices[place], deviceName: join.device.name,
-        role: findings.given(place), invite: join.invite,
-        since: findings.log.items[place].version.time, reason: reason)
+        id: log.items[place].id, person: join.person, personName: join.personName,
+        device: log.devices[place], deviceName: join.device.name, role: findings.given(place),
+        invite: join.invite, since: log.items[place].version.time, reason: reason)
     }
   }
 
@@ -29,10 +29,10 @@ package struct EntryRecords: Sendable {
       let person = findings.enrolledPerson(own),
       let role = LogView.all.role(of: person, in: findings)
     else { return [] }
-    return findings.log.items.indices.filter {
+    return log.items.indices.filter {
       findings.isLive[$0] && findings.confirmations[$0] == nil
         && mayConfirm($0, person, role, enrolledBy: own)
-    }.map { findings.log.items[$0].id }.sorted()
+    }.map { log.items[$0].id }.sorted()
   }
 
   /// The ids of pending joins that a device may make final, strictly rising.
@@ -42,16 +42,16 @@ package struct EntryRecords: Sendable {
       let role = LogView.all.role(of: person, in: findings)
     else { return [] }
     return Set(
-      findings.log.items.indices.filter {
+      log.items.indices.filter {
         findings.isWaiting($0) && mayConfirm($0, person, role, enrolledBy: own)
-      }.map { findings.log.items[$0].id })
+      }.map { log.items[$0].id })
   }
 
   /// Whether a person with full knowledge may make a join or an ownership handover final.
   private func mayConfirm(
     _ place: Int, _ person: PersonID, _ role: Role, enrolledBy own: Int
   ) -> Bool {
-    switch findings.log.operation(place) {
+    switch log.operation(place) {
     case .join(let join):
       let rank =
         findings.given(place)?.rank ?? LogView.past(place).role(of: join.person, in: findings)?.rank
@@ -59,10 +59,8 @@ package struct EntryRecords: Sendable {
       if role.rank >= Role.admin.rank, role.rank > max(rank, Role.child.rank) { return true }
       guard findings.given(place) == nil, join.person == person,
         let invite = findings.inviter(of: place)
-      else {
-        return false
-      }
-      return findings.log.sees(invite, own)
+      else { return false }
+      return log.sees(invite, own)
     case .acceptOwner:
       // An admin of after the handover, whom the new owner may have promoted, makes nothing final.
       guard findings.person(place) != person, role.rank >= Role.admin.rank else { return false }
@@ -74,22 +72,22 @@ package struct EntryRecords: Sendable {
 
   /// The operation by which a device belongs to the group; nil for a device that does not belong.
   package func entry(of device: DeviceID) -> ControlOperation? {
-    LogView.all.enrolment(of: device, in: findings).map { findings.log.operation($0) }
+    LogView.all.enrolment(of: device, in: findings).map { log.operation($0) }
   }
 
   /// The device that approved another one; nil if no approval was needed.
   package func approver(of device: DeviceID) -> DeviceID? {
     guard let place = LogView.all.enrolment(of: device, in: findings),
-      case .admit = findings.log.operation(place)
+      case .admit = log.operation(place)
     else { return nil }
-    return findings.log.devices[place]
+    return log.devices[place]
   }
 
   /// Whether a device belongs to the group by an approval of an invitation's use.
   package func isAdmitted(_ device: DeviceID, by invite: Identifier) -> Bool {
     if Mutant.settlesByAnyWayIn.isActive { return resolved.outcome.isActive(device) }
     return (findings.index.enrolments[device] ?? []).contains { place in
-      guard case .admit(let admit) = findings.log.operation(place),
+      guard case .admit(let admit) = log.operation(place),
         admit.join.invite == invite
       else { return false }
       return LogView.all.holds(place, in: findings)
@@ -102,9 +100,7 @@ package struct EntryRecords: Sendable {
   /// If two admins admit somebody concurrently, each had the right, whatever became of it later.
   package func hasAdmitted(_ device: DeviceID, by approver: DeviceID) -> Bool {
     return (findings.index.enrolments[device] ?? []).contains { place in
-      guard case .admit = findings.log.operation(place),
-        findings.log.devices[place] == approver
-      else { return false }
+      guard case .admit = log.operation(place), log.devices[place] == approver else { return false }
       let verdict = findings.verdicts[place]
       return verdict.refusal == nil || verdict.isContested && verdict.rank >= Role.admin.rank
     }
@@ -119,19 +115,18 @@ package struct EntryRecords: Sendable {
 
   /// The people who invited or approved a person, in order of id; empty for a founder.
   package func whoLetIn(_ person: PersonID) -> [PersonID] {
-    guard let addition = LogView.all.addition(of: person, in: findings)
-    else { return [] }
+    guard let addition = LogView.all.addition(of: person, in: findings) else { return [] }
     return whoLetIn(by: addition).sorted()
   }
 
   /// The people who invited or approved the person or device of an operation.
   private func whoLetIn(by place: Int) -> Set<PersonID> {
-    guard findings.log.comers[place] != nil else { return [] }
-    let inviter = LogView.all.invite(findings.log.invited[place], in: findings).flatMap {
+    guard log.comers[place] != nil else { return [] }
+    let inviter = LogView.all.invite(log.invited[place], in: findings).flatMap {
       findings.person($0)
     }
     var approver: PersonID?
-    if case .admit = findings.log.operation(place) { approver = findings.person(place) }
+    if case .admit = log.operation(place) { approver = findings.person(place) }
     return Set([inviter, approver].compactMap { $0 })
   }
 
@@ -161,9 +156,8 @@ package struct EntryRecords: Sendable {
   }
 
   private func isLate(_ entry: Int, _ known: Frontier) -> Bool {
-    guard findings.isLive[entry], case .join = findings.log.operation(entry),
-      let place = findings.confirmations[entry],
-      !known.covers(findings.log.items[place].version.dot)
+    guard findings.isLive[entry], case .join = log.operation(entry),
+      let place = findings.confirmations[entry], !known.covers(log.items[place].version.dot)
     else { return false }
     return hadToWait(entry, for: place)
   }
@@ -172,20 +166,18 @@ package struct EntryRecords: Sendable {
   /// that had not seen it, or by the maximum number of other joins by its invitation.
   func hadToWait(_ entry: Int, for confirmation: Int) -> Bool {
     if findings.verdicts[entry].refusal != nil { return true }
-    func isKnown(_ place: Int) -> Bool {
-      findings.isLive[place] && findings.log.sees(confirmation, place)
-    }
-    let closings = findings.index.closings[findings.log.invited[entry]].filter {
-      isKnown($0) && !findings.log.sees($0, entry) && !findings.log.sees(entry, $0)
+    func isKnown(_ place: Int) -> Bool { findings.isLive[place] && log.sees(confirmation, place) }
+    let closings = findings.index.closings[log.invited[entry]].filter {
+      isKnown($0) && !log.sees($0, entry) && !log.sees(entry, $0)
     }
     if !closings.isEmpty { return true }
-    guard let made = findings.verdicts[entry].invite, let invite = findings.log.terms(made) else {
+    guard let made = findings.verdicts[entry].invite, let invite = log.terms(made) else {
       return false
     }
     // A use that was itself pending and was confirmed only later had not consumed a use yet.
-    let others = findings.index.uses[findings.log.invited[entry]].filter { use in
+    let others = findings.index.uses[log.invited[entry]].filter { use in
       use != entry && isKnown(use)
-        && findings.confirmations[use].map { findings.log.sees(confirmation, $0) } ?? false
+        && findings.confirmations[use].map { log.sees(confirmation, $0) } ?? false
     }
     return others.count >= invite.maximumUses
   }

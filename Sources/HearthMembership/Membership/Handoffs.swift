@@ -28,6 +28,7 @@ package struct Handoffs: Sendable {
   let resolved: ResolvedControl
 
   private var findings: Findings { resolved.findings }
+  private var log: ControlLog { resolved.findings.log }
 
   /// The devices and automatic invitations that control epochs omitted, in order of recipient.
   ///
@@ -38,10 +39,10 @@ package struct Handoffs: Sendable {
     let epochs = ZoneKeys(resolved: resolved).epochs(of: control).suffix(latest)
     var found: [PassedBy] = []
     for entrance in entrances {
-      let missed = epochs.filter { findings.log.areConcurrent($0.place, entrance.place) }
+      let missed = epochs.filter { log.areConcurrent($0.place, entrance.place) }
       guard !missed.isEmpty,
         let behind = epochs.last(where: {
-          findings.log.sees(entrance.keys, $0.place) && held.contains($0.grant.epoch)
+          log.sees(entrance.keys, $0.place) && held.contains($0.grant.epoch)
         })
       else { continue }
       found += missed.map {

@@ -5,6 +5,7 @@ package struct HistoryAccess: Sendable {
   let resolved: ResolvedControl
 
   private var findings: Findings { resolved.findings }
+  private var log: ControlLog { resolved.findings.log }
   private var rules: NewcomerRules { resolved.outcome.newcomers }
 
   /// Whether data keys are withheld: newcomers have, or once had, limited access to history.
@@ -27,7 +28,7 @@ package struct HistoryAccess: Sendable {
     else { return false }
     let gathered = keysGathered(for: first)
     if rules.rule(.past(gathered), in: findings) == .fromJoin {
-      return findings.log.sees(epoch.place, gathered)
+      return log.sees(epoch.place, gathered)
     }
     return rules.isOpen(epoch.place, .past(gathered), in: findings)
   }
@@ -61,13 +62,13 @@ package struct HistoryAccess: Sendable {
   func came(_ enrolment: Int, with epoch: EpochRecord) -> Bool {
     guard withholdsKeys else { return false }
     let gathered = keysGathered(for: enrolment)
-    return findings.log.items[gathered].position == findings.log.items[epoch.place].position
+    return log.items[gathered].position == log.items[epoch.place].position
   }
 
   /// Whether an epoch's author knew of every history boundary.
   func isBeyondBoundaries(_ epoch: EpochRecord) -> Bool {
     guard epoch.grant.zone != resolved.genesis?.controlZone else { return true }
-    return rules.boundaries.allSatisfy { findings.log.sees(epoch.place, $0) }
+    return rules.boundaries.allSatisfy { log.sees(epoch.place, $0) }
   }
 
   /// The operation that gathered the keys of an enrolment.
@@ -75,8 +76,7 @@ package struct HistoryAccess: Sendable {
   /// A joining device has the keys of the invitation, however much of the log it had read since.
   /// The keys made in between were handed only to others.
   func keysGathered(for enrolment: Int) -> Int {
-    guard case .join = findings.log.operation(enrolment) else { return enrolment }
-    return LogView.past(enrolment).invite(findings.log.invited[enrolment], in: findings)
-      ?? enrolment
+    guard case .join = log.operation(enrolment) else { return enrolment }
+    return LogView.past(enrolment).invite(log.invited[enrolment], in: findings) ?? enrolment
   }
 }

@@ -55,6 +55,7 @@ package struct Introductions: Sendable {
   let resolved: ResolvedControl
 
   private var findings: Findings { resolved.findings }
+  private var log: ControlLog { resolved.findings.log }
 
   /// The introduction in an unknown device's first operation; nil while nothing vouches for it.
   ///
@@ -79,11 +80,11 @@ package struct Introductions: Sendable {
   }
 
   private func introduction(of join: ControlOperation.Join) -> Introduction? {
-    var proofs = resolved.resolver.judge.checks.proofs
-    for place in findings.index.invites[findings.log.invitations[join.invite]] {
+    var proofs = resolved.resolver.proofs
+    for place in findings.index.invites[log.invitations[join.invite]] {
       guard findings.verdicts[place].refusal == nil,
-        case .inviteCreate(let invite) = findings.log.operation(place),
-        proofs.isProven(join, by: invite, group: resolved.resolver.judge.checks.group)
+        case .inviteCreate(let invite) = log.operation(place),
+        proofs.isProven(join, by: invite, group: resolved.resolver.group)
       else { continue }
       return Introduction(
         card: join.device, invite: join.invite, isStranger: !findings.isLive[place],
@@ -93,13 +94,13 @@ package struct Introductions: Sendable {
   }
 
   private func introduction(of recover: ControlOperation.Recover, at dot: Dot) -> Introduction? {
-    var proofs = resolved.resolver.judge.checks.proofs
+    var proofs = resolved.resolver.proofs
     let present = LogView.all.recoveryKeys(of: recover.person, in: findings)?.keys
     for keys in everyWords(of: recover.person) {
       let claim = ProofBook.Claim(
         domain: ControlSignature.recoverDomain, sign: keys.sign, box: [],
         message: ControlSignature.signedBytes(
-          group: resolved.resolver.judge.checks.group, dot: dot, recover.signedBody),
+          group: resolved.resolver.group, dot: dot, recover.signedBody),
         signature: recover.signature)
       guard !recover.signature.isEmpty, proofs.holds(claim) else { continue }
       return Introduction(
@@ -112,7 +113,7 @@ package struct Introductions: Sendable {
   /// All recovery keys that a person ever had, including replaced ones.
   private func everyWords(of person: PersonID) -> [ControlOperation.RecoveryKeys] {
     (findings.index.words[person] ?? []).compactMap { place in
-      findings.verdicts[place].refusal == nil ? findings.log.operation(place).words : nil
+      findings.verdicts[place].refusal == nil ? log.operation(place).words : nil
     }
   }
 
@@ -120,15 +121,14 @@ package struct Introductions: Sendable {
   package var room: IntroductionRoom {
     var allowed: [Identifier: Int] = [:]
     for number in findings.index.invites.numbers {
-      let uses = findings.index.invites[number].compactMap { findings.log.terms($0)?.maximumUses }
-      allowed[findings.log.invitations[number: number]] =
-        (uses.max() ?? 0) + EntryJudge.spareUses
+      let uses = findings.index.invites[number].compactMap { log.terms($0)?.maximumUses }
+      allowed[log.invitations[number: number]] = (uses.max() ?? 0) + EntryJudge.spareUses
     }
     var used: [Identifier: Int] = [:]
     var strangers = 0
     for places in findings.index.enrolments.values {
       if !places.contains(where: { findings.isLive[$0] }) { strangers += 1 }
-      for case .join(let join) in places.prefix(1).map({ findings.log.operation($0) }) {
+      for case .join(let join) in places.prefix(1).map({ log.operation($0) }) {
         used[join.invite, default: 0] += 1
       }
     }

@@ -6,6 +6,7 @@ package struct KeyHolders: Sendable {
   let resolved: ResolvedControl
 
   private var findings: Findings { resolved.findings }
+  private var log: ControlLog { resolved.findings.log }
   private var history: HistoryAccess { HistoryAccess(resolved: resolved) }
 
   /// The epochs of a zone whose keys a device received and has not complained about since.
@@ -20,11 +21,9 @@ package struct KeyHolders: Sendable {
     let last = complaints.last { $0.complaint.isLast }
     let enough = last.map { ancestors(of: $0.complaint.epoch, epochs) }
     func stands(_ place: Int, _ epoch: [UInt8]) -> Bool {
-      if let last, enough?.contains(epoch) == false, !findings.log.sees(place, last.place) {
-        return false
-      }
+      if let last, enough?.contains(epoch) == false, !log.sees(place, last.place) { return false }
       return !complaints.contains {
-        !$0.complaint.isLast && $0.complaint.epoch == epoch && findings.log.sees($0.place, place)
+        !$0.complaint.isLast && $0.complaint.epoch == epoch && log.sees($0.place, place)
       }
     }
     let added = addedWraps(for: device, in: zone)
@@ -38,7 +37,7 @@ package struct KeyHolders: Sendable {
           || epoch.grant.previous.allSatisfy(told.contains))
       // A later key of the device includes this one, if newcomers may read earlier history.
       let isGathered = gathered.contains { enrolment in
-        (findings.log.sees(history.keysGathered(for: enrolment), epoch.place)
+        (log.sees(history.keysGathered(for: enrolment), epoch.place)
           || kind == .data && history.came(enrolment, with: epoch)) && stands(enrolment, id)
       }
       let isAdded = added.contains { $0.epoch == id && stands($0.place, id) }
@@ -78,7 +77,7 @@ package struct KeyHolders: Sendable {
   /// The keys of an epoch that anybody handed on later.
   package func addedWraps(of epoch: [UInt8], zone: ZoneID) -> [ControlOperation.Wrap] {
     findings.index.wrapAdds.flatMap { place -> [ControlOperation.Wrap] in
-      guard case .wrapAdd(let added) = findings.log.operation(place), added.zone == zone,
+      guard case .wrapAdd(let added) = log.operation(place), added.zone == zone,
         added.epoch == epoch
       else { return [] }
       return added.wraps
@@ -89,8 +88,8 @@ package struct KeyHolders: Sendable {
     of device: DeviceID, in zone: ZoneID
   ) -> [(place: Int, complaint: ControlOperation.Complaint)] {
     findings.index.complaints.compactMap { place in
-      guard findings.isLive[place], findings.log.devices[place] == device,
-        case .complaint(let complaint) = findings.log.operation(place), complaint.zone == zone
+      guard findings.isLive[place], log.devices[place] == device,
+        case .complaint(let complaint) = log.operation(place), complaint.zone == zone
       else { return nil }
       return (place, complaint)
     }
@@ -98,7 +97,7 @@ package struct KeyHolders: Sendable {
 
   private func addedWraps(for device: DeviceID, in zone: ZoneID) -> [(place: Int, epoch: [UInt8])] {
     findings.index.wrapAdds.compactMap { place in
-      guard findings.isLive[place], case .wrapAdd(let added) = findings.log.operation(place),
+      guard findings.isLive[place], case .wrapAdd(let added) = log.operation(place),
         added.zone == zone, added.wraps.contains(where: { $0.recipient == device })
       else { return nil }
       return (place, added.epoch)

@@ -44,9 +44,7 @@ package struct Membership: Sendable {
   private static let unknown = Membership(group: .zero, items: [], proofs: ProofBook())
 
   /// Makes the membership of an unknown group.
-  package init() {
-    self = Membership.unknown
-  }
+  package init() { self = Membership.unknown }
 
   /// Folds the operations in a control zone's events, in any order; signatures that `known`
   /// verified are not verified again.
@@ -62,7 +60,7 @@ package struct Membership: Sendable {
     group: GroupID, items: [ControlItem], forks: ControlForks = ControlForks(),
     known: Membership?, proofs: ProofBook = ProofBook()
   ) {
-    if let known, known.resolver.judge.checks.group == group, forks.ends.isEmpty,
+    if let known, known.resolver.group == group, forks.ends.isEmpty,
       let more = known.findings.log.news(in: items)
     {
       self = known.adding(more)
@@ -89,8 +87,8 @@ package struct Membership: Sendable {
     }
     guard changes.count <= Membership.maximumAdded, changes.allSatisfy({ resolver.add($0) }) else {
       return Membership(
-        group: known.judge.checks.group, items: known.findings.log.items + items,
-        proofs: resolver.judge.checks.proofs)
+        group: known.group, items: known.findings.log.items + items,
+        proofs: resolver.proofs)
     }
     return Membership(resolved.grown(to: resolver))
   }
@@ -109,7 +107,7 @@ package struct Membership: Sendable {
   package var items: [ControlItem] { findings.log.items }
 
   /// The signatures that this fold verified, for reuse by the next fold.
-  package var proofs: ProofBook { resolver.judge.checks.proofs }
+  package var proofs: ProofBook { resolver.proofs }
 
   /// The operations that events contain.
   package static func items(of events: [(RecordID, EventState)]) -> [ControlItem] {
@@ -127,8 +125,7 @@ package struct Membership: Sendable {
     group: GroupID, items: [ControlItem], forks: ControlForks = ControlForks(), proofs: ProofBook
   ) {
     self.init(
-      ResolvedControl(
-        ControlResolver(group: group, items: items, forks: forks, proofs: proofs)),
+      ResolvedControl(ControlResolver(group: group, items: items, forks: forks, proofs: proofs)),
       forks: forks)
   }
 
@@ -138,9 +135,7 @@ package struct Membership: Sendable {
   }
 
   /// The device, if it belongs or belonged to the group.
-  package func device(_ id: DeviceID) -> MemberDevice? {
-    resolved.outcome.device(id)
-  }
+  package func device(_ id: DeviceID) -> MemberDevice? { resolved.outcome.device(id) }
 
   /// The keys that a device published, whether the group admitted it or not.
   package func card(of device: DeviceID) -> DeviceCard? { cards[device] }
@@ -149,7 +144,7 @@ package struct Membership: Sendable {
   ///
   /// - Throws: `CryptoError` `badKey` if the card's keys are invalid.
   package func keys(of device: DeviceID, showing card: DeviceCard) throws -> DevicePublicKeys {
-    if let known = resolver.judge.checks.proofs.keys[device] { return known }
+    if let known = resolver.proofs.keys[device] { return known }
     return try DevicePublicKeys(validating: card.signKey, box: card.boxKey)
   }
 
@@ -220,7 +215,5 @@ package struct Membership: Sendable {
   package var openInvites: [InvitationRecord] { resolved.outcome.openInvites }
 
   /// Every operation of the control log in causal order, with author, time and device.
-  package func audit() -> [AuditEntry] {
-    AuditTrail(resolved: resolved, forks: forks).entries()
-  }
+  package func audit() -> [AuditEntry] { AuditTrail(resolved: resolved, forks: forks).entries() }
 }

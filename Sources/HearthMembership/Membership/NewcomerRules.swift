@@ -46,9 +46,7 @@ struct NewcomerRules: Sendable {
 
   /// The history boundaries, after which newcomers need new keys: changes of the rule and, while
   /// newcomers read from their join on, admissions and invitations that contain keys.
-  private static func boundaries(
-    _ ruleChanges: [Int], in findings: Findings
-  ) -> [Int] {
+  private static func boundaries(_ ruleChanges: [Int], in findings: Findings) -> [Int] {
     guard !ruleChanges.isEmpty else { return [] }
     let entrances = findings.log.items.indices.filter { place in
       findings.log.invited[place] != nil && findings.isLive[place]

@@ -19,6 +19,7 @@ package struct RecoveryRecords: Sendable {
   let resolved: ResolvedControl
 
   private var findings: Findings { resolved.findings }
+  private var log: ControlLog { resolved.findings.log }
 
   /// The public recovery keys of every current member who has some, by person, and those that a
   /// returning `comer` has from an earlier membership.
@@ -48,9 +49,9 @@ package struct RecoveryRecords: Sendable {
     let uses = findings.index.recovered.merging(findings.index.words) { $0 + $1 }
     return uses.sorted { $0.key < $1.key }.flatMap { person, places in
       places.sorted().filter { findings.isLive[$0] }.map { place in
-        let item = findings.log.items[place]
+        let item = log.items[place]
         let earlier = (findings.index.recovered[person] ?? []).count {
-          $0 < place && findings.isLive[$0] && findings.log.devices[$0] == item.device
+          $0 < place && findings.isLive[$0] && log.devices[$0] == item.device
         }
         return RecoveryUse(
           id: item.id, person: person, device: item.device, operation: item.operation,
@@ -62,7 +63,7 @@ package struct RecoveryRecords: Sendable {
   /// Whether a device joined the group with this use of recovery words in its past.
   package func came(_ device: DeviceID, after use: RecoveryUse) -> Bool {
     return findings.index.enrolments[device]?.contains {
-      findings.isLive[$0] && findings.log.sees($0, use.place)
+      findings.isLive[$0] && log.sees($0, use.place)
     } ?? false
   }
 }

@@ -19,7 +19,7 @@ final class ResolvedControl: Sendable {
     let unknownOperations: Int
 
     init(_ findings: Findings) {
-      let roster = Roster(findings: findings)
+      let roster = Roster(findings)
       newcomers = NewcomerRules(findings)
       (people, formerPeople) = roster.people()
       allDevices = roster.devices()

@@ -2,7 +2,13 @@ import HearthCRDT
 
 /// The people, devices, invitations and offers of a group once everything is resolved.
 struct Roster {
-  let findings: Findings
+  private let findings: Findings
+  private let log: ControlLog
+
+  init(_ findings: Findings) {
+    self.findings = findings
+    log = findings.log
+  }
 
   func people() -> (present: [Member], former: [Member]) {
     var people: (present: [Member], former: [Member]) = ([], [])
@@ -16,7 +22,7 @@ struct Roster {
       else { continue }
       let person = Member(
         id: id, name: name(first), role: LogView.all.role(of: id, in: findings) ?? lastRole(of: id),
-        since: findings.log.items[first].version.time)
+        since: log.items[first].version.time)
       if present == nil { people.former.append(person) } else { people.present.append(person) }
     }
     return people
@@ -24,14 +30,14 @@ struct Roster {
 
   private func lastRole(of person: PersonID) -> Role {
     for place in (findings.index.roles[person] ?? []).reversed() where findings.isLive[place] {
-      if case .acceptOwner = findings.log.operation(place) { return .admin }
+      if case .acceptOwner = log.operation(place) { return .admin }
       if let role = findings.given(place) { return role }
     }
     return .reader
   }
 
   private func name(_ place: Int) -> String {
-    switch findings.log.operation(place) {
+    switch log.operation(place) {
     case .genesis(let genesis): genesis.founderName
     case .join(let join): join.personName
     case .admit(let admit): admit.join.personName
@@ -44,10 +50,10 @@ struct Roster {
       let active = LogView.all.enrolment(of: id, in: findings)
       guard
         let place = active ?? findings.index.enrolments[id]?.last(where: { findings.isLive[$0] }),
-        let card = findings.log.operation(place).card, let person = findings.enrolledPerson(place)
+        let card = log.operation(place).card, let person = findings.enrolledPerson(place)
       else { return nil }
       return MemberDevice(
-        id: id, person: person, card: card, since: findings.log.items[place].version.time,
+        id: id, person: person, card: card, since: log.items[place].version.time,
         isActive: active != nil)
     }
   }
@@ -57,8 +63,8 @@ struct Roster {
     var cards: [DeviceID: DeviceCard] = [:]
     cards.reserveCapacity(findings.index.enrolments.count)
     for (device, places) in findings.index.enrolments {
-      let shown = places.first { findings.log.items[$0].shown == device }
-      cards[device] = shown.flatMap { findings.log.operation($0).card }
+      let shown = places.first { log.items[$0].shown == device }
+      cards[device] = shown.flatMap { log.operation($0).card }
     }
     return cards
   }
@@ -67,11 +73,11 @@ struct Roster {
     let found = findings.index.invites.numbers.compactMap {
       findings.index.invites[$0].first { findings.isLive[$0] }
     }
-    let ordered = found.sorted { findings.log.items[$0].version < findings.log.items[$1].version }
+    let ordered = found.sorted { log.items[$0].version < log.items[$1].version }
     return ordered.compactMap { place in
-      guard case .inviteCreate(let operation) = findings.log.operation(place) else { return nil }
-      let uses = findings.index.uses[findings.log.invited[place]].filter { findings.isLive[$0] }
-      let closings = findings.live.closings[findings.log.invited[place]]
+      guard case .inviteCreate(let operation) = log.operation(place) else { return nil }
+      let uses = findings.index.uses[log.invited[place]].filter { findings.isLive[$0] }
+      let closings = findings.live.closings[log.invited[place]]
       let hasRemovedUser = !findings.live.removalsOfUsers[place].isEmpty
       let isOver = operation.admission == .auto && hasRemovedUser
       let given =
@@ -82,10 +88,9 @@ struct Roster {
           || findings.standing($0) > rank
       }
       return InvitationRecord(
-        operation: operation, creator: findings.log.devices[place],
-        version: findings.log.items[place].version, isClosed: isOver || !closings.isEmpty,
-        isEnded: isOver || isEnded, rank: rank, hasRemovedUser: hasRemovedUser,
-        joins: uses.compactMap { findings.enrolledPerson($0) })
+        operation: operation, creator: log.devices[place], version: log.items[place].version,
+        isClosed: isOver || !closings.isEmpty, isEnded: isOver || isEnded, rank: rank,
+        hasRemovedUser: hasRemovedUser, joins: uses.compactMap { findings.enrolledPerson($0) })
     }
   }
 
@@ -93,30 +98,29 @@ struct Roster {
     let owner = LogView.all.owner(in: findings)
     let taken = Set(
       findings.index.acceptances.filter { findings.isLive[$0] }.compactMap { place -> RecordID? in
-        guard case .acceptOwner(let id) = findings.log.operation(place) else { return nil }
+        guard case .acceptOwner(let id) = log.operation(place) else { return nil }
         return id
       })
     let places = findings.index.transfers.values.joined().sorted().filter {
-      findings.isLive[$0] && findings.person($0) == owner
-        && !taken.contains(findings.log.items[$0].eventID)
+      findings.isLive[$0] && findings.person($0) == owner && !taken.contains(log.items[$0].eventID)
     }
     return places.compactMap { place in
-      guard case .transferOwner(let transfer) = findings.log.operation(place), let owner,
+      guard case .transferOwner(let transfer) = log.operation(place), let owner,
         transfer.to != owner, LogView.all.addition(of: transfer.to, in: findings) != nil,
-        !places.contains(where: { findings.log.sees($0, place) })
+        !places.contains(where: { log.sees($0, place) })
       else { return nil }
       return OwnershipOffer(
-        id: findings.log.items[place].eventID, from: owner, to: transfer.to,
-        since: findings.log.items[place].version.time)
+        id: log.items[place].eventID, from: owner, to: transfer.to,
+        since: log.items[place].version.time)
     }
   }
 
   func voided() -> [VoidedOperation] {
-    findings.log.items.indices.compactMap { place in
+    log.items.indices.compactMap { place in
       findings.reason(place).map {
         VoidedOperation(
-          id: findings.log.items[place].id, version: findings.log.items[place].version,
-          operation: findings.log.operation(place), reason: $0)
+          id: log.items[place].id, version: log.items[place].version,
+          operation: log.operation(place), reason: $0)
       }
     }
   }

@@ -6,19 +6,19 @@ package struct ZoneKeys: Sendable {
   let resolved: ResolvedControl
 
   private var findings: Findings { resolved.findings }
+  private var log: ControlLog { resolved.findings.log }
   private var history: HistoryAccess { HistoryAccess(resolved: resolved) }
 
   /// The epochs of a zone in log order, also by unauthorized authors, since segments may use them.
   package func epochs(of zone: ZoneID) -> [EpochRecord] {
     var depths: [[UInt8]: Int] = [:]
     return findings.index.epochs.compactMap { place in
-      guard case .epoch(let grant) = findings.log.operation(place), grant.zone == zone
-      else { return nil }
+      guard case .epoch(let grant) = log.operation(place), grant.zone == zone else { return nil }
       let depth = (grant.previous.compactMap { depths[$0] }.max() ?? -1) + 1
       depths[grant.epoch] = max(depth, depths[grant.epoch] ?? 0)
       return EpochRecord(
-        grant: grant, since: findings.log.items[place].version.time, depth: depth,
-        maker: findings.log.devices[place], place: place)
+        grant: grant, since: log.items[place].version.time, depth: depth,
+        maker: log.devices[place], place: place)
     }
   }
 
@@ -39,35 +39,28 @@ package struct ZoneKeys: Sendable {
   }
 
   /// The epoch for new writes: the deepest usable one whose key is held, then the one of least id.
-  package func writableEpoch(
-    of zone: ZoneID, _ kind: ZoneKind, held: Set<[UInt8]>
-  ) -> EpochRecord? {
-    heldEpochs(of: zone, held: held).first { isFresh($0, kind) && isValid($0) }
-  }
+  package func writableEpoch(of zone: ZoneID, _ kind: ZoneKind, held: Set<[UInt8]>) -> EpochRecord?
+  { heldEpochs(of: zone, held: held).first { isFresh($0, kind) && isValid($0) } }
 
   /// The epoch for a device that may use no epoch: the deepest one that the other members had.
   ///
   /// Under any other epoch, nobody could read the operation that makes the next one. An epoch that
   /// is over by the heads that the device's own logs cite is avoided while there is another, since
   /// every reader would refuse the pending segments under it.
-  package func lastEpoch(
-    of zone: ZoneID, held: Set<[UInt8]>, citing: [Frontier]
-  ) -> EpochRecord? {
+  package func lastEpoch(of zone: ZoneID, held: Set<[UInt8]>, citing: [Frontier]) -> EpochRecord? {
     let epochs = heldEpochs(of: zone, held: held)
     let open = epochs.filter { epoch in
       Mutant.lastKeyIgnoresHeads.isActive
         || !citing.contains { isOver(epoch.grant.epoch, of: zone, at: $0) }
     }
-    return open.first(where: isValid) ?? open.first ?? epochs.first(where: isValid)
-      ?? epochs.first
+    return open.first(where: isValid) ?? open.first ?? epochs.first(where: isValid) ?? epochs.first
   }
 
   private func heldEpochs(of zone: ZoneID, held: Set<[UInt8]>) -> [EpochRecord] {
-    epochs(of: zone).filter { held.contains($0.grant.epoch) }
-      .sorted {
-        $0.depth != $1.depth
-          ? $0.depth > $1.depth : $0.grant.epoch.lexicographicallyPrecedes($1.grant.epoch)
-      }
+    epochs(of: zone).filter { held.contains($0.grant.epoch) }.sorted {
+      $0.depth != $1.depth
+        ? $0.depth > $1.depth : $0.grant.epoch.lexicographicallyPrecedes($1.grant.epoch)
+    }
   }
 
   /// Whether an epoch's recipients are exactly the devices that could read in its author's past.
@@ -95,12 +88,10 @@ package struct ZoneKeys: Sendable {
   }
 
   func isOver(_ epoch: [UInt8], of zone: ZoneID, in view: LogView) -> Bool {
-    let seen = exposures(of: .data)
-      .filter { isRemoval($0) && view.holds($0, in: findings) }
-    guard !seen.isEmpty,
-      let record = epochs(of: zone).first(where: { $0.grant.epoch == epoch })
+    let seen = exposures(of: .data).filter { isRemoval($0) && view.holds($0, in: findings) }
+    guard !seen.isEmpty, let record = epochs(of: zone).first(where: { $0.grant.epoch == epoch })
     else { return false }
-    return seen.contains { !findings.log.sees(record.place, $0) }
+    return seen.contains { !log.sees(record.place, $0) }
   }
 
   /// Whether an epoch is over by everything that this device knows.
@@ -116,9 +107,7 @@ package struct ZoneKeys: Sendable {
         LogView.all.invite($0.operation.invite, in: findings)
       })
     return epochs(of: zone).filter { epoch in
-      places.contains {
-        findings.log.items[$0].position == findings.log.items[epoch.place].position
-      }
+      places.contains { log.items[$0].position == log.items[epoch.place].position }
     }
   }
 
@@ -127,10 +116,9 @@ package struct ZoneKeys: Sendable {
     of invite: Identifier, in control: ZoneID, held: Set<[UInt8]>
   ) -> [UInt8]? {
     guard let made = LogView.all.invite(invite, in: findings),
-      findings.log.terms(made)?.admission == .auto
+      log.terms(made)?.admission == .auto
     else { return nil }
-    return epochs(of: control)
-      .filter { findings.log.sees(made, $0.place) && held.contains($0.grant.epoch) }
+    return epochs(of: control).filter { log.sees(made, $0.place) && held.contains($0.grant.epoch) }
       .max { $0.depth < $1.depth }?.grant.epoch
   }
 
@@ -143,15 +131,15 @@ package struct ZoneKeys: Sendable {
   /// person who just joined would lose access. A further join by the link exposes all keys.
   func exposures(of kind: ZoneKind) -> [Int] {
     findings.index.exposures.filter { place in
-      switch findings.log.operation(place) {
+      switch log.operation(place) {
       case .join: return findings.isWaiting(place)
       case .inviteClose:
         guard findings.isLive[place],
-          let invite = LogView.all.invite(findings.log.invited[place], in: findings),
-          let terms = findings.log.terms(invite), terms.admission == .auto
+          let invite = LogView.all.invite(log.invited[place], in: findings),
+          let terms = log.terms(invite), terms.admission == .auto
         else { return false }
         return kind == .data
-          || findings.live.uses[findings.log.invited[place]].count { findings.log.sees(place, $0) }
+          || findings.live.uses[log.invited[place]].count { log.sees(place, $0) }
             < terms.maximumUses
       default: return findings.isLive[place]
       }
@@ -162,15 +150,13 @@ package struct ZoneKeys: Sendable {
   ///
   /// A person who joined without effect has only the invitation's keys, so its close suffices.
   private func isCovered(_ exposure: Int, by epoch: Int) -> Bool {
-    if findings.log.sees(epoch, exposure) { return true }
-    guard case .join(let join) = findings.log.operation(exposure) else { return false }
-    return findings.live.closings[findings.log.invitations[join.invite]].contains {
-      findings.log.sees(epoch, $0)
-    }
+    if log.sees(epoch, exposure) { return true }
+    guard case .join(let join) = log.operation(exposure) else { return false }
+    return findings.live.closings[log.invitations[join.invite]].contains { log.sees(epoch, $0) }
   }
 
   private func isRemoval(_ place: Int) -> Bool {
-    switch findings.log.operation(place) {
+    switch log.operation(place) {
     case .inviteClose, .join: false
     default: true
     }

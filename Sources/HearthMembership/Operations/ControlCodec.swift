@@ -72,9 +72,7 @@ extension ControlCodec {
   }
 
   static func raw(_ count: Int, _ item: String) -> Self where Value == [UInt8] {
-    Self(
-      write: { $1.raw($0) },
-      read: { reader throws(CodecError) in try reader.raw(count, item) })
+    Self(write: { $1.raw($0) }, read: { reader throws(CodecError) in try reader.raw(count, item) })
   }
 
   static func blob(_ item: String, atMost limit: Int) -> Self where Value == [UInt8] {
@@ -96,15 +94,11 @@ extension ControlCodec {
   }
 
   static func byte(_ item: String) -> Self where Value == UInt8 {
-    Self(
-      write: { $1.byte($0) },
-      read: { reader throws(CodecError) in try reader.byte(item) })
+    Self(write: { $1.byte($0) }, read: { reader throws(CodecError) in try reader.byte(item) })
   }
 
   static func fixed64(_ item: String) -> Self where Value == UInt64 {
-    Self(
-      write: { $1.fixed64($0) },
-      read: { reader throws(CodecError) in try reader.fixed64(item) })
+    Self(write: { $1.fixed64($0) }, read: { reader throws(CodecError) in try reader.fixed64(item) })
   }
 
   /// The number of a change in its author's log.
@@ -130,8 +124,7 @@ extension ControlCodec {
 
   static func flag(_ item: String) -> Self where Value == Bool {
     Self(
-      write: { $1.byte($0 ? 1 : 0) },
-      read: { reader throws(CodecError) in try reader.flag(item) })
+      write: { $1.byte($0 ? 1 : 0) }, read: { reader throws(CodecError) in try reader.flag(item) })
   }
 
   static func choice(_ item: String) -> Self where Value: RawRepresentable<UInt8> & Sendable {
@@ -141,15 +134,12 @@ extension ControlCodec {
   }
 
   static func author(_ item: String) -> Self where Value == Author {
-    Self(
-      write: { $1.author($0) },
-      read: { reader throws(CodecError) in try reader.author(item) })
+    Self(write: { $1.author($0) }, read: { reader throws(CodecError) in try reader.author(item) })
   }
 
   static func frontier(_ item: String) -> Self where Value == Frontier {
     Self(
-      write: { $1.frontier($0) },
-      read: { reader throws(CodecError) in try reader.frontier(item) })
+      write: { $1.frontier($0) }, read: { reader throws(CodecError) in try reader.frontier(item) })
   }
 
   /// A list of items that take at least `itemBytes` each.

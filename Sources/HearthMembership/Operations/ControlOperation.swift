@@ -164,7 +164,6 @@ extension ControlOperation {
   }
 
   /// Whether the operation leaves its own author's status unchanged, with effect or without.
-  /// Whether the operation leaves its own author's status unchanged, with effect or without.
   func leavesAuthor(_ person: PersonID?) -> Bool {
     switch self {
     case .heartbeat, .epoch, .wrapAdd, .complaint, .confirm, .branch, .forkProof, .adopt,

@@ -66,8 +66,7 @@ extension ControlOperation {
         .list(
           "previous epochs", itemBytes: 32, atMost: ControlLimits.maximumPrevious,
           of: .raw(32, "previous epoch"))
-      ),
-      (\.wraps, Wrap.list("wraps")), (\.recovery, Wrap.list("recovery wraps")),
+      ), (\.wraps, Wrap.list("wraps")), (\.recovery, Wrap.list("recovery wraps")),
       (
         \.history,
         .list(

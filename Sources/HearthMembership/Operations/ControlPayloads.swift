@@ -87,8 +87,7 @@ extension ControlOperation {
       Self.init, (\.invite, .identifier("invite")), (\.signKey, .raw(32, "invite sign key")),
       (\.boxKey, .raw(32, "invite box key")), (\.admission, .choice("admission")),
       (\.role, .choice("role")), (\.person, .identifier("invited person")),
-      (\.maximumUses, .number("uses", atMost: 1_000)),
-      (\.expiresMilliseconds, .fixed64("expiry")))
+      (\.maximumUses, .number("uses", atMost: 1_000)), (\.expiresMilliseconds, .fixed64("expiry")))
   }
 
   /// A request to join by an invitation.
@@ -194,8 +193,7 @@ extension ControlOperation {
     }
 
     package static let codec = ControlCodec(
-      Self.init, (\.person, .identifier("person")), (\.role, .choice("role")),
-      (\.cut, Cut.codec))
+      Self.init, (\.person, .identifier("person")), (\.role, .choice("role")), (\.cut, Cut.codec))
   }
 
   /// An ownership offer.

@@ -30,9 +30,7 @@ package struct Cut: ControlCodable {
   /// In order of zone and author.
   package let entries: [Entry]
 
-  package init(entries: [Entry]) {
-    self.entries = entries
-  }
+  package init(entries: [Entry]) { self.entries = entries }
 
   /// The last change of an author's log that counts in a zone; 0 if none counts.
   package func sequence(of author: Author, in zone: ZoneID) -> UInt64 {

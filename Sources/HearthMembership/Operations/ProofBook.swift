@@ -42,9 +42,7 @@ package struct ProofBook: Sendable {
   /// Whether every claim is accepted, for models of the rules that have no keys.
   let isTrusting: Bool
 
-  package init(isTrusting: Bool = false) {
-    self.isTrusting = isTrusting
-  }
+  package init(isTrusting: Bool = false) { self.isTrusting = isTrusting }
 
   /// Whether a claim holds.
   package mutating func holds(_ claim: @autoclosure () -> Claim) -> Bool {
@@ -73,9 +71,8 @@ package struct ProofBook: Sendable {
       claim.box.isEmpty || (try? BoxPublicKey(validating: claim.box)) != nil
     else { return false }
     if claim.signature.isEmpty { return true }
-    return
-      (try? Signature.verify(
-        claim.signature, domain: claim.domain, claim.message(), by: key)) != nil
+    return (try? Signature.verify(claim.signature, domain: claim.domain, claim.message(), by: key))
+      != nil
   }
 }
 
@@ -128,8 +125,7 @@ extension ProofBook {
   mutating func isCard(_ card: DeviceCard) -> Bool {
     holds(
       Claim(
-        domain: "HRTH/device/v1", sign: card.signKey, box: card.boxKey, message: [],
-        signature: [])
+        domain: "HRTH/device/v1", sign: card.signKey, box: card.boxKey, message: [], signature: [])
     ) { book in
       guard let keys = try? DevicePublicKeys(validating: card.signKey, box: card.boxKey),
         let id = Identifier(bytes: keys.deviceID)

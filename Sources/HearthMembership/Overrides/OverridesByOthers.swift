@@ -50,8 +50,7 @@ struct OverridesByOthers {
     }
     let revocations = devices(of: person).flatMap {
       step.findings.live.revocations[step.log.deviceNames[$0]]
-    }.sorted()
-      .filter { step.findings.person($0) != person }
+    }.sorted().filter { step.findings.person($0) != person }
     let roles = step.findings.live.roleChanges[step.log.people[person]].filter {
       step.log.operation($0).isRoleChange && step.findings.given($0) != nil
     }
@@ -111,14 +110,11 @@ struct OverridesByOthers {
     return step.strikes(struck, by: line, .authorRemoved)
   }
 
-  private func demoted(
-    _ change: ControlOperation.SetRole, by line: Int, _ rank: Int
-  ) -> [Strike] {
+  private func demoted(_ change: ControlOperation.SetRole, by line: Int, _ rank: Int) -> [Strike] {
     guard change.person != step.findings.person(line) else { return [] }
     return step.strikeWritings(of: change.person, by: line, .rankLost) { place in
       isBelow(place, rank) && step.needsMore(place, than: change.role)
-        && !step.log.sees(place, line)
-        && step.hasSeenMembership(line, of: place)
+        && !step.log.sees(place, line) && step.hasSeenMembership(line, of: place)
     }
   }
 

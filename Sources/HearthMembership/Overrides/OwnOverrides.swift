@@ -77,9 +77,7 @@ struct OwnOverrides {
   }
 
   /// Draws the lines of operations in order; one that lost to an earlier one draws none.
-  private func inTurn(
-    _ places: [Int], _ draw: (OwnOverrides, Int) -> [Strike]
-  ) -> [Strike] {
+  private func inTurn(_ places: [Int], _ draw: (OwnOverrides, Int) -> [Strike]) -> [Strike] {
     places.flatMap { step.isStruck($0) ? [] : draw(self, $0) }
   }
 
@@ -93,14 +91,13 @@ struct OwnOverrides {
       !lines.isSignedByWords($0)
     }
     let revoked = words.compactMap { place -> Strike? in
-      let revocation = step.findings.live.revocations[
-        step.log.deviceNames[step.log.devices[place]]
-      ].first {
-        step.log.isBeyond(place, $0) && !step.log.sees(place, $0)
-          && (step.findings.person($0) == step.findings.person(place)
-            ? !lines.isSettled(place, beside: $0, rank)
-            : step.standing($0) > step.standing(place))
-      }
+      let revocation = step.findings.live.revocations[step.log.deviceNames[step.log.devices[place]]]
+        .first {
+          step.log.isBeyond(place, $0) && !step.log.sees(place, $0)
+            && (step.findings.person($0) == step.findings.person(place)
+              ? !lines.isSettled(place, beside: $0, rank)
+              : step.standing($0) > step.standing(place))
+        }
       return revocation.flatMap { step.strikes([place], by: $0, .deviceRevoked).first }
     }
     let first = step.places(of: rank, .setRecovery).filter { !step.isStruck($0) }
@@ -140,8 +137,7 @@ struct OwnOverrides {
 
   private func recovered(by place: Int, _ rank: Int) -> [Strike] {
     guard let person = step.findings.person(place),
-      case .recover(let recover) = step.log.operation(place),
-      recover.revokesOthers
+      case .recover(let recover) = step.log.operation(place), recover.revokesOthers
     else { return [] }
     let line = lines.ownLine(place, rank)
     // Two concurrent recoveries are both effective, and both devices are removed.

@@ -112,8 +112,7 @@ struct OwnRevocations {
     // The author's device is the revoked one.
     step.findings.person(place) == step.findings.person(line.place)
       && step.findings.verdicts[place].enrolment.map { step.log.sees(line.place, $0) } ?? false
-      && lines.isSubject(place, line)
-      && !lines.isKept(place, beside: line.place, rank)
+      && lines.isSubject(place, line) && !lines.isKept(place, beside: line.place, rank)
   }
 
   private func isOwn(_ line: Int) -> Bool {

@@ -17,16 +17,12 @@ struct OwnerChain {
   private var last: Int?
   private let parts: LogParts
 
-  init(_ log: ControlLog) {
-    parts = LogParts(log.items.indices, of: log)
-  }
+  init(_ log: ControlLog) { parts = LogParts(log.items.indices, of: log) }
 
   /// The next link; nil at the end of the chain.
   mutating func next(in findings: Findings) -> Step? {
     guard let owner = owner ?? findings.live.geneses.first.flatMap({ findings.enrolledPerson($0) })
-    else {
-      return nil
-    }
+    else { return nil }
     let log = findings.log
     let later = findings.live.acceptances.partitionPoint { $0 > last ?? -1 }
     let candidates = findings.live.acceptances[later...].filter { place in
@@ -53,11 +49,9 @@ struct OwnerChain {
         acceptance: place, confirmation: nil,
         strikes: [Strike(place: place, by: end, reason: reason)], isTaken: false)
     }
-    let losers = candidates.filter { log.areConcurrent($0, place) }
-      .map {
-        Strike(
-          place: $0, by: place, reason: .overruled(by: log.items[place].id, .twoTransfers))
-      }
+    let losers = candidates.filter { log.areConcurrent($0, place) }.map {
+      Strike(place: $0, by: place, reason: .overruled(by: log.items[place].id, .twoTransfers))
+    }
     let strikes = losers + lines(of: place, from: owner, findings)
     self.owner = findings.person(place)
     last = place
@@ -128,9 +122,7 @@ struct OwnerChain {
   /// admin whose rank depends on the recovery, or on an operation that it ended, does not count: an
   /// owner could otherwise recover with a date before the offer and create such a witness. Then
   /// only a third person may confirm the handover, under the same condition.
-  private func recovery(
-    from place: Int, by owner: PersonID, _ findings: Findings
-  ) -> Int? {
+  private func recovery(from place: Int, by owner: PersonID, _ findings: Findings) -> Int? {
     guard let offer = findings.offer(takenBy: place),
       let enrolment = findings.verdicts[offer].enrolment
     else { return nil }
@@ -155,9 +147,7 @@ struct OwnerChain {
 
   /// The operations that an ownership handover overrides: the former owner's operations that need
   /// an owner, and concurrent operations by anybody that take something from the new owner.
-  private func lines(
-    of place: Int, from owner: PersonID, _ findings: Findings
-  ) -> [Strike] {
+  private func lines(of place: Int, from owner: PersonID, _ findings: Findings) -> [Strike] {
     guard let heir = findings.person(place) else { return [] }
     let log = findings.log
     let id = log.items[place].id
@@ -167,9 +157,7 @@ struct OwnerChain {
         return Strike(place: other, by: place, reason: .overruled(by: id, .transferWins))
       }
       guard findings.person(other) == owner, findings.verdicts[other].needs >= Role.owner.rank
-      else {
-        return nil
-      }
+      else { return nil }
       return Strike(place: other, by: place, reason: .overruled(by: id, .rankLost))
     }
   }

@@ -12,8 +12,8 @@ import HearthCRDT
 /// Each step that changed anything needs a pass; usually there is one. All steps together are one
 /// round. A void operation decides nothing: if one took part, another round begins without it.
 struct ControlResolver: Sendable {
-  var findings: Findings
-  private(set) var judge: Judge
+  private(set) var findings: Findings
+  private var judge: Judge
   /// The number of passes, and of undecided joins, when the joins of a rank were last resolved.
   private var settled: [Int: (passes: Int, undecided: Int)] = [:]
   /// The number of passes so far.
@@ -26,7 +26,11 @@ struct ControlResolver: Sendable {
   private var aside: Set<Int> = []
   /// Whether no operation lost or gained its effect in this round.
   private var isRoundSteady = true
-  private(set) var stock = Stock()
+  private var stock = Stock()
+
+  var group: GroupID { judge.checks.group }
+  /// The signatures that were verified.
+  var proofs: ProofBook { judge.checks.proofs }
 
   init(
     group: GroupID, items: [ControlItem], forks: ControlForks = ControlForks(), proofs: ProofBook
@@ -35,9 +39,7 @@ struct ControlResolver: Sendable {
     findings = Findings(log, ControlIndex(log, group: group))
     judge = Judge(group: group, log: log, proofs: proofs)
     settle()
-    for place in log.items.indices where findings.verdicts[place].refusal == nil {
-      note(place)
-    }
+    for place in log.items.indices where findings.verdicts[place].refusal == nil { note(place) }
   }
 
   /// Indexes an operation that its own past allows, once its person is known.
@@ -81,11 +83,10 @@ struct ControlResolver: Sendable {
 
   /// Records a role change that lost to a lower role: its author and others acted on it meanwhile.
   private mutating func noteOverruled(_ place: Int) {
-    guard case .overruled(_, .twoRoles) = findings.strikes[place],
+    guard let strike = findings.strikes[place], case .overruled(_, .twoRoles) = strike.reason,
       findings.verdicts[place].refusal == nil,
       case .setRole(let change) = findings.log.operation(place),
-      let striker = findings.strikers[place],
-      let winner = findings.given(striker), winner.rank <= change.role.rank
+      let winner = findings.given(strike.by), winner.rank <= change.role.rank
     else { return }
     findings.live.add(overruled: place, of: change.person, in: findings.log)
   }
@@ -101,9 +102,7 @@ struct ControlResolver: Sendable {
     Probe.operationStruck.hit()
     // An operation without effect may also have been a witness.
     isRoundSteady = false
-    for strike in new where findings.strikes[strike.place] == nil {
-      findings.override(strike)
-    }
+    for strike in new where findings.strikes[strike.place] == nil { findings.override(strike) }
     if !passOver(new.map(\.place)) { pass(from: first) }
   }
 
@@ -149,9 +148,7 @@ struct ControlResolver: Sendable {
       else { return }
       let isLast = attempt == ControlResolver.maximumAside
       aside.formUnion(isLast ? findings.live.acceptances : findings.live.acceptances.suffix(1))
-      for place in findings.log.items.indices where findings.strikes[place] != nil {
-        findings.lift(place)
-      }
+      findings.lift()
       settleWithOwners()
     }
   }
@@ -167,11 +164,9 @@ struct ControlResolver: Sendable {
       begin()
       settleRanks()
       if !isRoundSteady { isSteady = false }
-      for place in findings.log.items.indices where findings.strikes[place] != nil {
-        findings.lift(place)
-      }
+      findings.lift()
     }
-    var known: [Assumption] = []
+    var known: Assumption?
     var isJudged = false
     for _ in 0..<ControlResolver.maximumRounds {
       handOvers = nil
@@ -183,9 +178,9 @@ struct ControlResolver: Sendable {
       if Mutant.settlesOnce.isActive { return }
       isSteady = false
       let found = assumption
-      guard known.last != found else { return }
-      known.append(found)
-      for place in fallen { findings.lift(place) }
+      guard known != found else { return }
+      known = found
+      findings.lift(fallen)
       // The last pass has already judged everything under the assumption of the next round.
       isJudged = fallen.isEmpty && findings.index.acceptances.isEmpty
     }
@@ -199,7 +194,7 @@ struct ControlResolver: Sendable {
 
   private var assumption: Assumption {
     Assumption(
-      struck: findings.strikers, contested: findings.contests.map { $0 != nil },
+      struck: findings.strikes.map { $0?.by }, contested: findings.contests.map { $0 != nil },
       confirmed: findings.confirmations)
   }
 
@@ -212,16 +207,11 @@ struct ControlResolver: Sendable {
 
   /// The overrides by an operation that is void or whose line no longer reaches the target.
   private mutating func fallenStrikes() -> [Int] {
-    let struck = findings.log.items.indices.filter { findings.strikes[$0] != nil }
+    let struck = findings.strikes.compactMap { $0 }
     guard !struck.isEmpty else { return [] }
     takeStock()
     let own = OwnOverrides(Overrides(findings, stock))
-    return struck.filter { place in
-      guard let reason = findings.strikes[place], let striker = findings.strikers[place] else {
-        return false
-      }
-      return !own.holds(Strike(place: place, by: striker, reason: reason))
-    }
+    return struck.filter { !own.holds($0) }.map(\.place)
   }
 
   private mutating func settleRanks() {
@@ -242,9 +232,7 @@ struct ControlResolver: Sendable {
     strike(found(Overrides(findings, stock)))
   }
 
-  private mutating func takeStock() {
-    if stock.standings.isEmpty { stock = Stock(findings) }
-  }
+  private mutating func takeStock() { if stock.standings.isEmpty { stock = Stock(findings) } }
 
   private mutating func settleOwners() {
     guard !findings.index.acceptances.isEmpty else { return }
@@ -276,9 +264,7 @@ struct ControlResolver: Sendable {
     for turn in 0..<ControlResolver.maximumTurns {
       takeStock()
       var changed = changedEntries(of: rank)
-      let open = changed.filter {
-        changes[$0.place, default: 0] < ControlResolver.maximumChanges
-      }
+      let open = changed.filter { changes[$0.place, default: 0] < ControlResolver.maximumChanges }
       if turn < ControlResolver.maximumOpenTurns, !open.isEmpty {
         // A join that changes again comes after these joins, which may be the cause of its change.
         changed = open
@@ -338,7 +324,7 @@ extension ControlResolver {
     stock = Stock()
     judge.extend(to: findings.log)
     let item = findings.log.items[place]
-    findings.index.add(place, of: findings.log, group: judge.checks.group)
+    findings.index.add(place, of: findings.log, group: group)
     findings.extend()
     judgeOne(place)
     guard settleHandOvers(place), settleAlone(place, item) else { return false }
@@ -356,7 +342,7 @@ extension ControlResolver {
       if findings.isLive[acceptance] {
         findings.confirmations[acceptance] = place
       } else if !isSteady {
-        guard let winner = findings.strikers[acceptance],
+        guard let winner = findings.strikes[acceptance]?.by,
           findings.verdicts[winner].formerOwner == owner,
           let taken = findings.offer(takenBy: acceptance), let won = findings.offer(takenBy: winner)
         else { return false }
@@ -384,9 +370,7 @@ extension ControlResolver {
     case .confirm(let targets):
       let ids = Set(targets)
       guard !findings.index.acceptances.contains(where: { ids.contains(findings.log.items[$0].id) })
-      else {
-        return false
-      }
+      else { return false }
       confirmed = findings.index.joinings.filter { ids.contains(findings.log.items[$0].id) }
     case .epoch(let grant):
       confirmed = grant.wraps.flatMap { findings.index.enrolments[$0.recipient] ?? [] }
@@ -404,8 +388,7 @@ extension ControlResolver {
   /// Whether a join has effect, and no other join depends on whether it is final.
   private func isUndisputed(_ place: Int) -> Bool {
     guard findings.isLive[place], let person = findings.enrolledPerson(place),
-      let invite = findings.verdicts[place].invite,
-      let made = findings.log.terms(invite)
+      let invite = findings.verdicts[place].invite, let made = findings.log.terms(invite)
     else { return false }
     return findings.index.uses[findings.log.invited[invite]].count <= made.maximumUses
       && (findings.index.additions[person] ?? []).count { findings.verdicts[$0].given != nil } <= 1

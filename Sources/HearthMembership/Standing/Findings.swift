@@ -9,10 +9,8 @@ struct Findings: Sendable {
   /// Whether each operation has effect.
   var isLive: [Bool]
   var verdicts: [Verdict]
-  /// The reason why a line of another operation overrides this one.
-  private(set) var strikes: [VoidReason?]
-  /// The operation whose line overrides each operation.
-  private(set) var strikers: [Int?]
+  /// The line of another operation that overrides each operation.
+  private(set) var strikes: [Strike?]
   /// The objection to each join that its own past allows.
   var contests: [VoidReason?]
   /// The operation that makes a join or an ownership handover final.
@@ -26,8 +24,7 @@ struct Findings: Sendable {
     let count = log.items.count
     isLive = [Bool](repeating: false, count: count)
     verdicts = [Verdict](repeating: Verdict(), count: count)
-    strikes = [VoidReason?](repeating: nil, count: count)
-    strikers = [Int?](repeating: nil, count: count)
+    strikes = [Strike?](repeating: nil, count: count)
     contests = [VoidReason?](repeating: nil, count: count)
     confirmations = [Int?](repeating: nil, count: count)
   }
@@ -37,21 +34,16 @@ struct Findings: Sendable {
     isLive.append(false)
     verdicts.append(Verdict())
     strikes.append(nil)
-    strikers.append(nil)
     contests.append(nil)
     confirmations.append(nil)
   }
 
   /// Records that an operation is overridden.
-  mutating func override(_ strike: Strike) {
-    strikes[strike.place] = strike.reason
-    strikers[strike.place] = strike.by
-  }
+  mutating func override(_ strike: Strike) { strikes[strike.place] = strike }
 
-  /// Records that an operation is not overridden.
-  mutating func lift(_ place: Int) {
-    strikes[place] = nil
-    strikers[place] = nil
+  /// Records that operations are not overridden; by default that none is.
+  mutating func lift(_ places: [Int]? = nil) {
+    for place in places ?? Array(strikes.indices) { strikes[place] = nil }
   }
 
   /// Records that an operation has effect.
@@ -74,7 +66,7 @@ struct Findings: Sendable {
     if isLive[place] { return nil }
     let verdict = verdicts[place]
     if let refusal = verdict.refusal, !verdict.isContested { return refusal }
-    if let reason = strikes[place] ?? verdict.refusal ?? contests[place] { return reason }
+    if let reason = strikes[place]?.reason ?? verdict.refusal ?? contests[place] { return reason }
     // An acceptance that the chain of owners did not include.
     return verdict.formerOwner == nil ? nil : .expired
   }
@@ -109,9 +101,7 @@ struct Findings: Sendable {
     log.comers[place].map { log.people[number: $0] }
   }
 
-  func enrolledDevice(_ place: Int) -> DeviceID {
-    log.deviceNames[number: log.entrants[place]]
-  }
+  func enrolledDevice(_ place: Int) -> DeviceID { log.deviceNames[number: log.entrants[place]] }
 
   /// All devices that ever enrolled under a person, with effect or without, in order of id.
   func everyDevice(of person: PersonID) -> [DeviceID] {

@@ -101,8 +101,7 @@ struct LiveIndex: Sendable {
         removalsOfUsers.append(place, to: entrance.invite)
         break
       }
-    case .leave:
-      addRemoval(place, of: verdict.person.flatMap { log.people[$0] }, in: log)
+    case .leave: addRemoval(place, of: verdict.person.flatMap { log.people[$0] }, in: log)
     case .revokeDevice(let revocation):
       revocations.append(place, to: log.deviceNames[revocation.device])
     case .setRole(let change):
@@ -132,9 +131,7 @@ struct LiveIndex: Sendable {
   func attempts(at invite: Int) -> Int { attempts[invite].count }
 
   /// Records that a join was checked, with effect or without.
-  mutating func note(attempt place: Int, at invite: Int) {
-    attempts.append(place, to: invite)
-  }
+  mutating func note(attempt place: Int, at invite: Int) { attempts.append(place, to: invite) }
 
   mutating func add(overruled place: Int, of person: PersonID, in log: ControlLog) {
     overruledRoles.append(place, to: log.people[person])

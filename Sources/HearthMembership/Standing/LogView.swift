@@ -119,9 +119,7 @@ enum LogView {
     return nil
   }
 
-  private static func hadSeen(
-    _ ending: Int, _ entry: Int, in findings: Findings
-  ) -> Bool {
+  private static func hadSeen(_ ending: Int, _ entry: Int, in findings: Findings) -> Bool {
     Mutant.endsWhatWasNotSeen.isActive
       ? !findings.log.sees(entry, ending) : findings.log.sees(ending, entry)
   }
@@ -176,7 +174,7 @@ enum LogView {
     guard case .past(let later) = self else { return role }
     let known = findings.live.overruledRoles[person].last { place in
       place > set && findings.log.sees(later, place)
-        && (findings.strikers[place].map { !findings.log.sees(later, $0) } ?? false)
+        && (findings.strikes[place].map { !findings.log.sees(later, $0.by) } ?? false)
     }
     guard let known, let other = findings.given(known), other.rank < role.rank else { return role }
     return other
@@ -190,9 +188,7 @@ enum LogView {
       let place = findings.live.words[findings.log.people[person]].last(where: {
         holds($0, in: findings)
       })
-    else {
-      return nil
-    }
+    else { return nil }
     return findings.log.operation(place).words.map { (place, $0) }
   }
 
