@@ -38,8 +38,8 @@ struct SegmentPlace: Sendable {
     let genesis = ControlOperation.Genesis(
       nonce: id, database: .shared, controlZone: id, zones: [], founder: id, founderName: "Anna",
       device: card, createdMilliseconds: 1)
-    let group = Membership.groupID(of: genesis)
-    guard let deviceID = Membership.deviceID(of: card) else {
+    let group = ControlIdentity.groupID(of: genesis)
+    guard let deviceID = ControlIdentity.deviceID(of: card) else {
       preconditionFailure("keys without an id")
     }
     let author = Author(device: deviceID, incarnation: 1 << 32)

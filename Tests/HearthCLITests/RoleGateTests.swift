@@ -32,7 +32,7 @@ struct RoleGateTests {
     RoleGate(
       household: "Home", membership: Membership(),
       person: role.map {
-        Membership.Person(
+        Member(
           id: Identifier(high: 2, low: 2), name: "Ben", role: $0, since: HybridTime(rawValue: 0))
       }, ending: ending)
   }
@@ -73,8 +73,8 @@ struct RoleGateTests {
   @Test("Ranks: nobody acts on their own rank or above, nor gives it")
   func ranks() throws {
     let admin = gate(.admin)
-    func person(_ role: Role) -> Membership.Person {
-      Membership.Person(
+    func person(_ role: Role) -> Member {
+      Member(
         id: Identifier(high: 4, low: UInt64(role.rawValue)), name: "Dan", role: role,
         since: HybridTime(rawValue: 0))
     }

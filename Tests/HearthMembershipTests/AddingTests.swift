@@ -12,20 +12,21 @@ struct AddingTests {
   /// All that a fold decided.
   private static func outcome(_ membership: Membership) -> String {
     let resolver = membership.resolver
-    let places = resolver.log.items.indices.map { place in
-      "\(resolver.log.items[place].id) \(resolver.isLive[place]) "
-        + "\(resolver.reason(place).map(String.init(describing:)) ?? "") "
-        + "\(resolver.confirmations[place] ?? -1) \(resolver.verdicts[place])"
+    let places = resolver.findings.log.items.indices.map { place in
+      "\(resolver.findings.log.items[place].id) \(resolver.findings.isLive[place]) "
+        + "\(resolver.findings.reason(place).map(String.init(describing:)) ?? "") "
+        + "\(resolver.findings.confirmations[place] ?? -1) \(resolver.findings.verdicts[place])"
     }
     return places.joined(separator: "\n") + membership.summary
       + "\(membership.formerPeople) \(membership.allDevices) \(membership.invites)"
-      + "\(membership.offers) \(membership.waiting.map(\.id)) \(membership.hasTriedCuts)"
-      + "\(membership.audit().map(\.void)) \(membership.recoveryUses().map(\.id))"
+      + "\(membership.offers) \(membership.entries.waiting.map(\.id)) "
+      + "\(membership.changes.hasTriedCuts)"
+      + "\(membership.audit().map(\.void)) \(membership.recovery.recoveryUses().map(\.id))"
   }
 
   /// The lists of what counts, by what they are called and the number of what they concern.
   private static func lists(_ membership: Membership) -> [String] {
-    Mirror(reflecting: membership.resolver.live).children.flatMap { name, value in
+    Mirror(reflecting: membership.resolver.findings.live).children.flatMap { name, value in
       (value as? NumberedLists).map { lists in
         lists.numbers.map { "\(name ?? "") \($0): \(lists[$0])" }
       } ?? []

@@ -324,9 +324,9 @@ struct ControlForkRuleTests {
     let before = world.hands[3].seen
     world.write(3, .heartbeat([]))
     let membership = world.fold()
-    #expect(membership.judge(dot, in: zone, at: world.hands[3].seen) == .counts(.member))
+    #expect(membership.changes.judge(dot, in: zone, at: world.hands[3].seen) == .counts(.member))
     // A number alone does not say which history it means.
-    #expect(membership.judge(dot, in: zone, at: before) == .counts(.reader))
+    #expect(membership.changes.judge(dot, in: zone, at: before) == .counts(.reader))
     // But whose own joining is in question is somebody.
     var joined = household().world
     let again = joined.fork(1, at: 1)
@@ -336,8 +336,8 @@ struct ControlForkRuleTests {
       (joined.hands[0].author, UInt64(2)), (joined.hands[1].author, UInt64(1)),
     ])
     let own = Dot(author: joined.hands[1].author, sequence: 1)
-    #expect(joined.fold().judge(own, in: zone, at: heads) == .counts(.member))
-    #expect(joined.fold().author(of: own, at: heads)?.person == joined.hands[1].person)
+    #expect(joined.fold().changes.judge(own, in: zone, at: heads) == .counts(.member))
+    #expect(joined.fold().changes.author(of: own, at: heads)?.person == joined.hands[1].person)
   }
 
   @Test("A device contradicts its joining: whom it let in since stays")
@@ -367,7 +367,7 @@ struct ControlForkRuleTests {
     other = .init(sign: [UInt8](repeating: 8, count: 32), box: other.box, secrets: [])
     let thief = world.fork(0, at: 3, isFirst: true)
     world.write(thief, .setRecovery(other))
-    #expect(world.fold().recoveryKeys(of: world.hands[0].person) == MembershipWorld.words)
+    #expect(world.fold().recovery.recoveryKeys(of: world.hands[0].person) == MembershipWorld.words)
     #expect(world.reason(set) == nil)
     // Seen by nobody, neither holds, and the device that did it names none any more.
     var alone = household().world
@@ -380,7 +380,7 @@ struct ControlForkRuleTests {
     alone.beginLife(0, seen: alone.hands[1].seen)
     let again = alone.write(0, .setRecovery(other))
     #expect(alone.reason(again) == .alreadyThere)
-    #expect(alone.fold().recoveryKeys(of: alone.hands[0].person) == nil)
+    #expect(alone.fold().recovery.recoveryKeys(of: alone.hands[0].person) == nil)
   }
 
   @Test("Random histories with a device that contradicts itself: no order of arrival matters")

@@ -115,7 +115,7 @@ struct ForkedCausesTests {
 
   /// A household in which one device has several histories that set words and beat, each seen by
   /// some others, and shown at times.
-  private static func histories(_ random: inout SplitMix64) -> ControlResolver {
+  private static func histories(_ random: inout SplitMix64) -> Findings {
     var world = MembershipWorld()
     for _ in 1...3 { _ = world.member(.admin, by: .auto) }
     var copies = [1]
@@ -134,7 +134,7 @@ struct ForkedCausesTests {
       if random.oneIn(3) { world.show(copies[random.below(copies.count)], by: witness) }
       if random.oneIn(2) { world.tell(copies[random.below(copies.count)], witness) }
     }
-    return world.fold().resolver
+    return world.fold().resolver.findings
   }
 
   @Test("Who has seen words in two histories, and who has seen one history alone")
@@ -145,13 +145,14 @@ struct ForkedCausesTests {
       let fold = Self.histories(&random)
       let log = fold.log
       let witnesses = BranchWitnesses(fold)
+      let doubledWords = DoubledWords(log)
       for place in log.items.indices {
         let own = log.items.indices.filter {
           log.devices[$0] == log.devices[place] && log.operation($0).words != nil
             && log.sees(place, $0)
         }
         let isDoubled = own.contains { one in own.contains { log.areBranches(one, $0) } }
-        #expect(fold.doubledWords.areSeen(by: place, in: log) == isDoubled, "seed \(seed)")
+        #expect(doubledWords.areSeen(by: place, in: log) == isDoubled, "seed \(seed)")
         if isDoubled { doubled += 1 }
         for other in log.items.indices where log.areBranches(place, other) {
           let ranks = log.items.indices.filter { witness in

@@ -26,7 +26,7 @@ struct HandOverBoundTests {
 
   @Test("Who hands over once more than the limit stays owner")
   func limit() {
-    let most = ControlResolver.maximumHandOvers
+    let most = Judge.maximumHandOvers
     #expect(most == 16)
     #expect(owner(after: most - 1) == 12)
     #expect(owner(after: most) == 0)

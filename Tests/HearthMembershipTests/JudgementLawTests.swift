@@ -65,7 +65,7 @@ struct JudgementLawTests {
       for heads in views {
         let worths = (1...14).map { sequence in
           JudgementLawTests.worth(
-            membership.judge(
+            membership.changes.judge(
               Dot(author: author, sequence: UInt64(sequence)), in: JudgementLawTests.zone,
               at: heads))
         }

@@ -15,8 +15,8 @@ struct MembershipBoundsTests {
 
   @Test("Negative 30: lists and lengths are read at their limit and refused one beyond")
   func limits() {
-    let most = ControlOperation.maximumItems
-    #expect(most == 1_024 && ControlOperation.maximumPrevious == 16)
+    let most = ControlLimits.maximumItems
+    #expect(most == 1_024 && ControlLimits.maximumPrevious == 16)
     for (extra, isRead) in [(0, true), (1, false)] {
       let wraps = (0..<(most + extra)).map {
         ControlOperation.Wrap(recipient: id($0), sealed: [1])
@@ -29,9 +29,9 @@ struct MembershipBoundsTests {
         })
       let epoch = [UInt8](repeating: 9, count: 32)
       let previous = [[UInt8]](
-        repeating: epoch, count: ControlOperation.maximumPrevious + extra)
-      let sealed = [UInt8](repeating: 3, count: ControlOperation.maximumSealedBytes + extra)
-      let evidence = [UInt8](repeating: 3, count: ControlOperation.maximumEvidenceBytes + extra)
+        repeating: epoch, count: ControlLimits.maximumPrevious + extra)
+      let sealed = [UInt8](repeating: 3, count: ControlLimits.maximumSealedBytes + extra)
+      let evidence = [UInt8](repeating: 3, count: ControlLimits.maximumEvidenceBytes + extra)
       let author = Author(device: id(1), incarnation: 1)
       let operations: [ControlOperation] = [
         .wrapAdd(.init(zone: id(1), epoch: epoch, wraps: wraps)),
@@ -49,7 +49,7 @@ struct MembershipBoundsTests {
         .forkProof(.init(zone: id(1), author: author, first: evidence, second: [])),
         .branch(
           .init(
-            author: author, digest: id(1), part: 0, parts: ControlOperation.maximumParts + extra,
+            author: author, digest: id(1), part: 0, parts: ControlLimits.maximumParts + extra,
             bytes: [])),
         .branch(.init(author: author, digest: id(1), part: 0, parts: 1, bytes: evidence)),
         .heartbeat(

@@ -26,12 +26,12 @@ struct MembershipModelTests {
     let resolver = membership.resolver
     #expect(resolver.passes <= world.items.count, "\(name): \(resolver.passes) passes")
     // Whoever was removed is not back but by what has seen the removal.
-    for place in resolver.log.items.indices where resolver.isLive[place] {
-      guard case .removeMember(let removal) = resolver.log.items[place].operation,
+    for place in resolver.findings.log.items.indices where resolver.findings.isLive[place] {
+      guard case .removeMember(let removal) = resolver.findings.log.items[place].operation,
         membership.people.contains(where: { $0.id == removal.person })
       else { continue }
-      let isBack = resolver.index.additions[removal.person]?.contains {
-        resolver.isLive[$0] && resolver.log.sees($0, place)
+      let isBack = resolver.findings.index.additions[removal.person]?.contains {
+        resolver.findings.isLive[$0] && resolver.findings.log.sees($0, place)
       }
       #expect(isBack == true, "\(name): a removed person is in")
     }

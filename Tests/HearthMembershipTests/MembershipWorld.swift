@@ -51,7 +51,7 @@ struct MembershipWorld {
       nonce: Identifier(high: 1, low: 1), database: .shared,
       controlZone: Identifier(high: 2, low: 2), zones: [], founder: MembershipWorld.person(0),
       founderName: "P0", device: card, createdMilliseconds: 0)
-    group = Membership.groupID(of: genesis)
+    group = ControlIdentity.groupID(of: genesis)
     _ = addHand(person: 0)
     write(0, .genesis(genesis))
   }
@@ -69,7 +69,7 @@ struct MembershipWorld {
     let card = MembershipWorld.card(hands.count)
     hands.append(
       Hand(
-        number: hands.count, card: card, id: Membership.cardID(of: card), person: person,
+        number: hands.count, card: card, id: ControlIdentity.cardID(of: card), person: person,
         origin: hands.count))
     return hands.count - 1
   }
@@ -77,7 +77,7 @@ struct MembershipWorld {
   /// A device that makes the id of its person.
   mutating func addMaker() -> Int {
     addHand(
-      as: personID(madeBy: Membership.cardID(of: MembershipWorld.card(hands.count))))
+      as: personID(madeBy: ControlIdentity.cardID(of: MembershipWorld.card(hands.count))))
   }
 
   /// Writes an operation with a device, after what it has seen.
@@ -353,7 +353,7 @@ struct MembershipWorld {
 
   /// Names a person's recovery words, if it has none.
   mutating func nameWords(_ hand: Int) {
-    guard fold().recoveryKeys(of: hands[hand].person) == nil else { return }
+    guard fold().recovery.recoveryKeys(of: hands[hand].person) == nil else { return }
     write(hand, .setRecovery(MembershipWorld.words))
     settle()
   }

@@ -82,7 +82,7 @@ struct CausalVerdictTests {
     // The log with two histories is tried before the one that it waits for.
     let order = (1...3).sorted { family.members[$0].author < family.members[$1].author }
     let (liar, citer, other) = (order[0], order[1], order[2])
-    let large = [UInt8](repeating: 7, count: ControlOperation.maximumEvidenceBytes)
+    let large = [UInt8](repeating: 7, count: ControlLimits.maximumEvidenceBytes)
     var random = SplitMix64(seed: 4)
     func value() -> HearthCRDT.Operation.Body {
       .assign(

@@ -66,7 +66,7 @@ struct ControlOperationGoldenTests {
 
   @Test("names of 256 bytes are read, of 257 refused")
   func nameLimit() throws {
-    #expect(ControlOperation.maximumNameBytes == 256)
+    #expect(ControlLimits.maximumNameBytes == 256)
     for (count, isRead) in [(256, true), (257, false)] {
       let operation = ControlOperation.incarnate(
         .init(previous: 1, reason: String(repeating: "x", count: count)))
@@ -78,9 +78,9 @@ struct ControlOperationGoldenTests {
   func derived() throws {
     let home = try GoldenHousehold()
     let join = try home.join()
-    let joinHash = Membership.joinHash(of: join, group: home.group)
+    let joinHash = ControlSignature.joinHash(of: join, group: home.group)
     let author = Author(
-      device: try #require(Membership.deviceID(of: join.device)), incarnation: 1 << 32)
+      device: try #require(ControlIdentity.deviceID(of: join.device)), incarnation: 1 << 32)
     let dot = Dot(author: author, sequence: 1)
     let values = [
       home.group.hex, author.device.hex, personID(madeBy: author.device).hex,

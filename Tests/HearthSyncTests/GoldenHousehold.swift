@@ -33,7 +33,7 @@ struct GoldenHousehold {
       createdMilliseconds: GoldenHousehold.created)
   }
 
-  var group: GroupID { Membership.groupID(of: genesis) }
+  var group: GroupID { ControlIdentity.groupID(of: genesis) }
 
   /// The grant of a second key; what is sealed differs each time, so here it is 80 times 5e.
   func grant() throws -> ControlOperation.EpochGrant {
@@ -56,7 +56,7 @@ struct GoldenHousehold {
   /// One operation of every kind that has come after the first six, by the name of its file.
   func later() throws -> [(name: String, operation: ControlOperation)] {
     let join = try join()
-    let device = try #require(Membership.deviceID(of: join.device))
+    let device = try #require(ControlIdentity.deviceID(of: join.device))
     let author = Author(device: device, incarnation: 1 << 32)
     let zone = GoldenHousehold.zone
     let epoch = try grant().epoch
@@ -132,7 +132,7 @@ struct GoldenHousehold {
     var join = ControlOperation.Join(
       invite: try inviteID(), person: GoldenHousehold.ben, personName: "Ben",
       device: card(phone, named: "phone"), proof: [])
-    join.proof = invite.sign(Membership.joinHash(of: join, group: group))
+    join.proof = invite.sign(ControlSignature.joinHash(of: join, group: group))
     return join
   }
 

@@ -45,7 +45,7 @@ struct HandoffTests {
     try family.members[cleo].maintain(nowMilliseconds: EngineFamily.now)
     #expect(family.membership(cleo).device(device) == nil)
     try family.send(cleo, to: [0])
-    let epochs = family.membership(0).epochs(of: family.control)
+    let epochs = family.membership(0).keys.epochs(of: family.control)
     let made = try #require(epochs.last { $0.maker == family.members[cleo].device })
     let held = try #require(
       epochs.last { $0.maker == family.members[0].device && $0.place < made.place })

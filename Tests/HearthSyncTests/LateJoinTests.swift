@@ -54,7 +54,7 @@ struct LateJoinTests {
     }
 
     func unconfirmed(by member: Int) -> [RecordID] {
-      family.membership(member).unconfirmed(by: family.members[member].device)
+      family.membership(member).entries.unconfirmed(by: family.members[member].device)
     }
   }
 
@@ -76,13 +76,13 @@ struct LateJoinTests {
       try story.sync(member, at: late)
       let membership = story.family.membership(member)
       #expect(!membership.isActive(story.device), "member \(member)")
-      #expect(membership.waiting.map(\.device) == [story.device], "member \(member)")
+      #expect(membership.entries.waiting.map(\.device) == [story.device], "member \(member)")
       #expect(membership.formerPeople.isEmpty, "member \(member)")
       #expect(try story.family.shown(member, 5) == nil, "member \(member)")
-      let newest = try #require(membership.newestEpochs(of: story.family.zone).first)
+      let newest = try #require(membership.keys.newestEpochs(of: story.family.zone).first)
       #expect(!newest.grant.wraps.contains { $0.recipient == story.device })
     }
-    let entry = try #require(story.family.membership(0).waiting.first)
+    let entry = try #require(story.family.membership(0).entries.waiting.first)
     try story.family.members[0].confirm(
       entry.id, in: story.family.group, nowMilliseconds: late + 1)
     for member in [0, story.comer, 0, 1] { try story.sync(member, at: late + 2) }
@@ -133,7 +133,7 @@ struct LateJoinTests {
         try story.sync(member, at: later)
         let membership = story.family.membership(member)
         #expect(!membership.isActive(story.device), "member \(member), \(isComplete)")
-        #expect(membership.waiting.map(\.device) == [story.device], "member \(member)")
+        #expect(membership.entries.waiting.map(\.device) == [story.device], "member \(member)")
       }
     }
   }

@@ -91,8 +91,10 @@ struct ReaderKeyTests {
     #expect(try family.shown(tablet, 1) == .int(1))
     let membership = family.members[reader].membership(of: family.group)
     let resolver = membership.resolver
-    let recipients = resolver.index.wrapAdds.flatMap { place -> [DeviceID] in
-      guard case .wrapAdd(let added) = resolver.log.items[place].operation else { return [] }
+    let recipients = resolver.findings.index.wrapAdds.flatMap { place -> [DeviceID] in
+      guard case .wrapAdd(let added) = resolver.findings.log.items[place].operation else {
+        return []
+      }
       return added.wraps.map(\.recipient)
     }
     #expect(Set(recipients) == [family.members[tablet].device])

@@ -77,7 +77,7 @@ extension EngineFamily {
   mutating func offer(to heir: Int, by member: Int) throws -> RecordID {
     var seed = [UInt8](repeating: 3, count: 32)
     let words = try SigningKeyPair(seed: SecretKey(consuming: &seed))
-    if membership(member).recoveryKeys(of: try person(member)) == nil {
+    if membership(member).recovery.recoveryKeys(of: try person(member)) == nil {
       try members[member].setRecovery(
         sign: words.publicKey.bytes, box: members[member].identity.publicKeys.boxKey.bytes,
         in: group, nowMilliseconds: EngineFamily.now)

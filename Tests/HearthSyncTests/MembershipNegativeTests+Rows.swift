@@ -68,7 +68,7 @@ extension MembershipNegativeTests {
       invite: try #require(Identifier(bytes: made.secret.publicKeys.inviteID)),
       person: EngineFamily.id(person), personName: "Eve", device: thief.card(named: "eve"),
       proof: [])
-    join.proof = made.secret.sign(Membership.joinHash(of: join, group: opened.group))
+    join.proof = made.secret.sign(ControlSignature.joinHash(of: join, group: opened.group))
     var eve = family
     eve.members.append(thief)
     let bytes = try forged([.join(join)], by: eve.members.count - 1, eve)
@@ -139,9 +139,9 @@ extension MembershipNegativeTests {
     for member in [0, 1] {
       #expect(!family.membership(member).isActive(device), "\(name), member \(member)")
       #expect(family.membership(member).people.count == 2, "\(name), member \(member)")
-      #expect(family.membership(member).waiting.map(\.device) == [device], "\(name)")
+      #expect(family.membership(member).entries.waiting.map(\.device) == [device], "\(name)")
     }
-    let entry = try #require(family.membership(0).waiting.first)
+    let entry = try #require(family.membership(0).entries.waiting.first)
     try family.members[0].confirm(entry.id, in: family.group, nowMilliseconds: now + 1_003)
     try family.meet([0, 1])
     for member in [0, 1] {

@@ -425,7 +425,7 @@ struct MembershipNegativeTests {
       var join = ControlOperation.Join(
         invite: seen.invite, person: EngineFamily.id(66), personName: "Eve",
         device: thief.card(named: "eve"), proof: [])
-      join.proof = proof ?? invite.sign(Membership.joinHash(of: join, group: group))
+      join.proof = proof ?? invite.sign(ControlSignature.joinHash(of: join, group: group))
       #expect(throws: SyncError(.notAllowed, "")) {
         try thief.perform([.join(join)], in: opened.group, nowMilliseconds: now)
       }

@@ -27,7 +27,7 @@ struct MembershipRecoveryTests {
       sign: new.publicKey.bytes, box: box, in: family.group,
       consent: { .recovery(signature: old.sign(domain: $0, $1)) }, nowMilliseconds: now)
     let person = try family.person(1)
-    #expect(family.membership(1).recoveryKeys(of: person)?.sign == new.publicKey.bytes)
+    #expect(family.membership(1).recovery.recoveryKeys(of: person)?.sign == new.publicKey.bytes)
     let second = try family.join(by: 1, role: .reader, person: person)
     try family.meet([0, 1, second])
     let (identity, device) = (family.members[1].identity, family.members[1].device)
@@ -47,7 +47,7 @@ struct MembershipRecoveryTests {
       sign: old.publicKey.bytes, box: box, in: family.group,
       consent: { .device(device, signature: identity.sign(domain: $0, $1)) }, nowMilliseconds: now)
     try family.meet([0, 1, second])
-    #expect(family.membership(1).recoveryKeys(of: person)?.sign == old.publicKey.bytes)
+    #expect(family.membership(1).recovery.recoveryKeys(of: person)?.sign == old.publicKey.bytes)
     // Nor does the signature of one place in the log serve at another.
     var replayed: [UInt8] = []
     _ = try? family.members[1].rotateRecovery(
@@ -170,7 +170,7 @@ struct MembershipRecoveryTests {
     try family.meet([0, 1, 2])
     try family.remove(2, by: 0)
     for zone in [family.control, family.zone] {
-      let newest = try #require(family.membership(0).newestEpochs(of: zone).last)
+      let newest = try #require(family.membership(0).keys.newestEpochs(of: zone).last)
       #expect(newest.grant.recovery.map(\.recipient) == [try family.person(1)])
     }
   }

@@ -116,7 +116,7 @@ struct NewcomerKeyTests {
     let readers = world.family.membership(1).devices.sorted { $0.id < $1.id }
     let grant = ControlOperation.EpochGrant(
       zone: zone.id, epoch: key.id,
-      previous: world.family.membership(1).newestEpochs(of: zone.id).map(\.grant.epoch),
+      previous: world.family.membership(1).keys.newestEpochs(of: zone.id).map(\.grant.epoch),
       wraps: try readers.map {
         .init(
           recipient: $0.id, sealed: try key.sealKey(to: BoxPublicKey(validating: $0.card.boxKey)))

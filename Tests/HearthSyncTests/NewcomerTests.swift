@@ -78,8 +78,8 @@ struct NewcomerTests {
     #expect(try world.family.members[nina].audit(world.family.zone).findings.isEmpty)
     let membership = world.family.membership(nina)
     #expect(membership.complaints(by: world.family.members[nina].device) == 0)
-    #expect(membership.resolver.index.wrapAdds.isEmpty, "it had every key")
-    for epoch in world.epochs(nina) { #expect(membership.isValid(epoch)) }
+    #expect(membership.resolver.findings.index.wrapAdds.isEmpty, "it had every key")
+    for epoch in world.epochs(nina) { #expect(membership.keys.isValid(epoch)) }
   }
 
   @Test("A further device reads what its person reads, be it the founder's or a newcomer's")
@@ -244,6 +244,6 @@ struct NewcomerTests {
 extension Membership {
   /// How often a device complained of a key.
   func complaints(by device: DeviceID) -> Int {
-    resolver.index.complaints.count { resolver.log.items[$0].device == device }
+    resolver.findings.index.complaints.count { resolver.findings.log.items[$0].device == device }
   }
 }

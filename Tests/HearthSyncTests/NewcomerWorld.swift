@@ -209,6 +209,6 @@ struct NewcomerWorld {
 
   /// The epochs of the zone of records, as a member's log has them.
   func epochs(_ member: Int) -> [EpochRecord] {
-    family.membership(member).epochs(of: family.zone)
+    family.membership(member).keys.epochs(of: family.zone)
   }
 }

@@ -49,8 +49,8 @@ struct SponsoredDeviceTests {
         person: person, device: engine.card(named: "new"), revokesOthers: revoking,
         cut: Cut(entries: []), signature: [])
       recover.signature = words.sign(
-        domain: Membership.recoverDomain,
-        Membership.signedBytes(
+        domain: ControlSignature.recoverDomain,
+        ControlSignature.signedBytes(
           group: family.group, dot: first(engine), recover.signedBody))
       return try sealed(
         [.recover(recover)], by: engine.identity, after: LogHead(author: engine.author),
@@ -160,7 +160,7 @@ struct SponsoredDeviceTests {
       var join = ControlOperation.Join(
         invite: invite, person: EngineFamily.id(2_000 + number), personName: "S",
         device: engine.card(named: "s"), proof: [])
-      join.proof = made.secret.sign(Membership.joinHash(of: join, group: family.group))
+      join.proof = made.secret.sign(ControlSignature.joinHash(of: join, group: family.group))
       return try sealed(
         [.join(join)], by: engine.identity, after: LogHead(author: engine.author), in: family)
     }

@@ -48,7 +48,7 @@ struct StaleViewTests {
   private func hasDecided(_ family: EngineFamily, _ invite: Identifier) -> Bool {
     let membership = family.membership(0)
     let isClosed = membership.invites.contains { $0.operation.invite == invite && $0.isClosed }
-    let isConfirmed = membership.unconfirmed(by: family.members[0].device).isEmpty
+    let isConfirmed = membership.entries.unconfirmed(by: family.members[0].device).isEmpty
     #expect(isClosed == isConfirmed)
     return isClosed
   }

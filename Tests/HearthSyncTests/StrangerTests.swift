@@ -23,7 +23,9 @@ struct StrangerTests {
     var join = ControlOperation.Join(
       invite: invite, person: EngineFamily.id(1_000 + number), personName: "S",
       device: engine.card(named: "s"), proof: [UInt8](repeating: 7, count: 64))
-    if let secret { join.proof = secret.sign(Membership.joinHash(of: join, group: family.group)) }
+    if let secret {
+      join.proof = secret.sign(ControlSignature.joinHash(of: join, group: family.group))
+    }
     var forge = try Forge(family.members[0], family.control)
     forge.author = Author(device: engine.device, incarnation: engine.incarnation)
     forge.head = LogHead(author: forge.author)
@@ -75,7 +77,7 @@ struct StrangerTests {
     let logs = try (0..<100).map { try stranger($0, by: invite, made.secret, in: family) }
     _ = try family.members[1].receive(logs, in: family.control, nowMilliseconds: now)
     _ = try family.members[2].receive(logs.reversed(), in: family.control, nowMilliseconds: now)
-    let places = 1 + ControlResolver.spareUses
+    let places = 1 + EntryJudge.spareUses
     for member in [1, 2] {
       #expect(try family.members[member].zone(family.control).heads.count == before + places)
     }
@@ -112,7 +114,7 @@ struct StrangerTests {
       try family.settle()
       let invite = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
       let logs = try (0..<40).map { try stranger($0, by: invite, made.secret, in: family) }
-      let places = 1 + ControlResolver.spareUses
+      let places = 1 + EntryJudge.spareUses
       let first = Array(logs.prefix(places))
       _ = try family.members[1].receive(first, in: family.control, nowMilliseconds: now)
       _ = try family.members[2].receive(

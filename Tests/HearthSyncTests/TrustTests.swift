@@ -77,7 +77,7 @@ struct TrustTests {
     let device = family.members[comer].device
     let joining = family.membership(admin).items.last {
       guard case .join(let join) = $0.operation else { return false }
-      return Membership.cardID(of: join.device) == device
+      return ControlIdentity.cardID(of: join.device) == device
     }
     try family.members[admin].perform(
       [.confirm([try #require(joining).id])], in: family.group, nowMilliseconds: now)

@@ -38,7 +38,7 @@ extension Node {
     for keys: RecoveryPublicKeys, _ access: RecoveryCapsuleAccess, in folder: String
   ) async throws {
     for group in core.households() + [engine.privateGroup].compactMap({ $0 })
-    where membership(of: group).recoveryKeys(of: person) == nil {
+    where membership(of: group).recovery.recoveryKeys(of: person) == nil {
       try engine.setRecovery(
         sign: keys.sign, box: keys.box, in: group, nowMilliseconds: nowMilliseconds())
     }

@@ -192,8 +192,8 @@ private final class CountingHome: ProjectionSource, ProjectionWriter {
   func count(of table: String, in range: RowRange) -> Int { rows(of: table, in: range).count }
 
   /// Device 1 is the owner's.
-  func member(of device: DeviceID) -> Membership.Person? {
-    Membership.Person(
+  func member(of device: DeviceID) -> Member? {
+    Member(
       id: PersonID(high: 9, low: device.low), name: "", role: device.low == 1 ? .owner : .child,
       since: HybridTime(milliseconds: 0))
   }

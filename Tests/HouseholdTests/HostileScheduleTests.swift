@@ -38,7 +38,7 @@ private final class Shelf: ProjectionSource {
     return rows
   }
   func count(of table: String, in range: RowRange) -> Int { 0 }
-  func member(of device: DeviceID) -> Membership.Person? { nil }
+  func member(of device: DeviceID) -> Member? { nil }
 }
 
 @Suite("What one member can make a schedule cost")

@@ -15,7 +15,7 @@ package enum PromiseAdapter {
     for tries in 0..<100_000 {
       let key = fill + [UInt8(number >> 8), UInt8(tries & 0xff), UInt8(tries >> 8 & 0xff), 1]
       let card = DeviceCard(signKey: key, boxKey: key, name: "D\(number)")
-      if Membership.cardID(of: card).high >> 56 == UInt64(number & 0xff) { return card }
+      if ControlIdentity.cardID(of: card).high >> 56 == UInt64(number & 0xff) { return card }
     }
     preconditionFailure("no card for device \(number)")
   }
@@ -26,7 +26,7 @@ package enum PromiseAdapter {
     cards.withLock { cards in
       if let known = cards[number] { return known }
       let card = card(number)
-      let made = (card, Membership.cardID(of: card))
+      let made = (card, ControlIdentity.cardID(of: card))
       cards[number] = made
       return made
     }
@@ -63,7 +63,7 @@ package enum PromiseAdapter {
     nonce: Identifier(high: 1, low: 1), database: .shared, controlZone: Identifier(high: 2, low: 2),
     zones: [.init(id: zone, name: "home")], founder: person(0), founderName: "P0",
     device: device(0).0, createdMilliseconds: 0)
-  package static let group = Membership.groupID(of: genesis)
+  package static let group = ControlIdentity.groupID(of: genesis)
 
   package static func resolve(_ said: [Act]) -> Outcome {
     let acts = arrived(said)
@@ -92,7 +92,7 @@ package enum PromiseAdapter {
       if case .seal(let number, let devices) = act.deed { keys[key(number)] = Set(devices) }
     }
     guard !keys.isEmpty else { return nil }
-    return membership.writableEpoch(of: zone, .data, held: Set(keys.keys))
+    return membership.keys.writableEpoch(of: zone, .data, held: Set(keys.keys))
       .flatMap { keys[$0.grant.epoch] }
   }
 
@@ -114,7 +114,7 @@ package enum PromiseAdapter {
     return .epoch(
       .init(
         zone: zone, epoch: key(number),
-        previous: newest.prefix(ControlOperation.maximumPrevious).map { key($0.key) },
+        previous: newest.prefix(ControlLimits.maximumPrevious).map { key($0.key) },
         wraps: wraps.sorted { $0.recipient < $1.recipient }))
   }
 

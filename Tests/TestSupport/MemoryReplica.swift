@@ -117,9 +117,9 @@ package final class MemoryReplica: ProjectionSource, ProjectionWriter {
   package var owners: [UInt64] = [0]
 
   /// Device n is that of person n.
-  package func member(of device: DeviceID) -> Membership.Person? {
+  package func member(of device: DeviceID) -> Member? {
     guard device.high == 7 else { return nil }
-    return Membership.Person(
+    return Member(
       id: PersonID(high: 9, low: device.low + 1), name: "",
       role: owners.contains(device.low) ? .owner : .member, since: HybridTime(milliseconds: 0))
   }

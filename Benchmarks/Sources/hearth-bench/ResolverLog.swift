@@ -19,7 +19,7 @@ struct ResolverLog {
       nonce: Identifier(high: 1, low: 1), database: .shared,
       controlZone: Identifier(high: 2, low: 2), zones: [], founder: ResolverLog.person(0),
       founderName: "P", device: ResolverLog.card(0), createdMilliseconds: 0)
-    group = Membership.groupID(of: genesis)
+    group = ControlIdentity.groupID(of: genesis)
     write(0, .genesis(genesis))
   }
 
@@ -34,7 +34,7 @@ struct ResolverLog {
 
   func author(_ device: Int) -> Author {
     Author(
-      device: Membership.cardID(of: ResolverLog.card(device)),
+      device: ControlIdentity.cardID(of: ResolverLog.card(device)),
       incarnation: lives[device, default: 1] << 32)
   }
 
@@ -82,7 +82,7 @@ struct ResolverLog {
       .heartbeat([]), .leave(none), .inviteClose(invite: Identifier(high: 4, low: 1)),
       .removeMember(.init(person: other, cut: none)),
       .setRole(.init(person: other, role: .reader, cut: none)),
-      .revokeDevice(.init(device: Membership.cardID(of: ResolverLog.card(2)), cut: none)),
+      .revokeDevice(.init(device: ControlIdentity.cardID(of: ResolverLog.card(2)), cut: none)),
       .setRecovery(.init(sign: key, box: key, secrets: [])),
       .confirm(items.suffix(4).map(\.id).sorted()),
     ]
@@ -132,7 +132,7 @@ struct ResolverLog {
   }
 
   mutating func revoke(_ device: Int, _ other: Int, seen: Frontier? = nil) {
-    let id = Membership.cardID(of: ResolverLog.card(other))
+    let id = ControlIdentity.cardID(of: ResolverLog.card(other))
     write(device, .revokeDevice(.init(device: id, cut: Cut(entries: []))), seen: seen)
   }
 
@@ -158,7 +158,7 @@ struct ResolverLog {
     let signature = [UInt8](repeating: 1, count: 64)
     let consent: ControlOperation.RotateRecovery.Consent =
       second.map {
-        .device(Membership.cardID(of: ResolverLog.card($0)), signature: signature)
+        .device(ControlIdentity.cardID(of: ResolverLog.card($0)), signature: signature)
       } ?? .recovery(signature: signature)
     write(
       device,
@@ -191,7 +191,8 @@ struct ResolverLog {
   /// Makes a key of a zone and hands it to devices.
   mutating func seal(_ device: Int, _ devices: [Int], seen: Frontier? = nil) {
     let wraps = devices.map {
-      ControlOperation.Wrap(recipient: Membership.cardID(of: ResolverLog.card($0)), sealed: [1])
+      ControlOperation.Wrap(
+        recipient: ControlIdentity.cardID(of: ResolverLog.card($0)), sealed: [1])
     }
     write(
       device,

@@ -54,8 +54,8 @@ extension HostileMember {
       var recover = ControlOperation.Recover(
         person: person, device: card, revokesOthers: false, cut: Cut(entries: []), signature: [])
       recover.signature = root.sign(
-        domain: Membership.recoverDomain,
-        Membership.signedBytes(group: group, dot: log.nextDot, recover.signedBody))
+        domain: ControlSignature.recoverDomain,
+        ControlSignature.signedBytes(group: group, dot: log.nextDot, recover.signedBody))
       let first = log.change([.recover(recover)], nowMilliseconds: nowMilliseconds)
       found.append(try log.seal([first]))
     }

@@ -87,7 +87,7 @@ extension HostileMember {
       invite: invitation.terms.invite, person: person,
       personName: membership.person(person)?.name ?? "Nobody", device: card,
       proof: [UInt8](repeating: 0, count: 64))
-    join.proof = invitation.secret.sign(Membership.joinHash(of: join, group: group))
+    join.proof = invitation.secret.sign(ControlSignature.joinHash(of: join, group: group))
     var log = try self.log(of: device)
     log.learn(herald.head)
     let first = log.change([.join(join)], nowMilliseconds: nowMilliseconds)

@@ -165,7 +165,7 @@ extension HostileMember {
   /// Operations of the control zone that every role may write, or that count for nothing.
   private mutating func operations(_ shape: HostileShape) throws -> [HostileFile] {
     let number = min(shape.number, 20_000)
-    let ids = records(min(shape.size, ControlOperation.maximumItems)).sorted()
+    let ids = records(min(shape.size, ControlLimits.maximumItems)).sorted()
     switch shape.variant % 6 {
     case 0: return try heartbeats(number, shape.eventMeasure, naming: 0)
     case 1:

@@ -11,7 +11,7 @@ package struct PrivateDatabaseStatus: Sendable {
   /// The zone of its records.
   package let zone: ZoneState
   /// Its devices, including this one; only this one while it is not shared.
-  package let devices: [Membership.Device]
+  package let devices: [MemberDevice]
   /// Whether transports carry it.
   package let isShared: Bool
   /// The private database that this node was invited to and is not in yet.

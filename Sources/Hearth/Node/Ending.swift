@@ -74,7 +74,7 @@ extension Ending {
         case .recover(let recover): recover.device
         default: nil
         }
-      guard let card, Membership.deviceID(of: card) == device else { continue }
+      guard let card, ControlIdentity.deviceID(of: card) == device else { continue }
       return Ending(
         kind: .overruled, personName: "somebody", milliseconds: entry.time.milliseconds,
         reason: membership.words(for: void))

@@ -75,7 +75,7 @@ package struct People: Sendable {
     var text = words
     let read = Result { try RecoveryWords(consuming: &text) }
     try await node.working { core in
-      guard let present = core.membership(of: group).recoveryKeys(of: core.person) else {
+      guard let present = core.membership(of: group).recovery.recoveryKeys(of: core.person) else {
         throw HearthError(
           .notAllowed,
           "transferring the household needs recovery words, so that a stolen device cannot do it: "
@@ -154,7 +154,7 @@ package struct People: Sendable {
       }
       let membership = core.membership(of: group)
       guard core.ending(in: group) == nil, membership.owner == core.person,
-        membership.isAtRisk(core.person)
+        membership.recovery.isAtRisk(core.person)
       else { return nil }
       guard (try? core.recovery.state()) == .set else {
         return "this is your only device and you have no recovery words: if it is lost, nobody can "

@@ -149,7 +149,7 @@ struct PeopleNotices: NodeWork {
     of added: DeviceID, by old: PeopleOutline, _ membership: Membership, in place: String
   ) -> String? {
     guard let device = membership.device(added), let name = old.people[device.person],
-      let maker = membership.inviter(of: added), maker != device.person
+      let maker = membership.entries.inviter(of: added), maker != device.person
     else { return nil }
     let by = membership.person(maker)?.name ?? "somebody"
     return "\(by) added a device for \(name) in \(place): \(device.card.name)"

@@ -271,7 +271,7 @@ struct GroupRecovery: NodeWork {
           : "the log of \(group.name) does not know the person in the recovery bundle: the bundle "
             + "is forged")
     }
-    guard membership.recoveryKeys(of: person)?.sign == root.publicKeys.sign else {
+    guard membership.recovery.recoveryKeys(of: person)?.sign == root.publicKeys.sign else {
       throw HearthError(
         .notAllowed,
         "newer recovery words replaced these: use the latest sheet")

@@ -19,7 +19,7 @@ struct PersonRecovery: NodeWork {
     let isInPlace = try !pending.awaitsPrivateDatabase()
     return (own + (isInPlace ? [privateDatabase.ownGroup()].compactMap { $0 } : [])).map {
       group in
-      (group, membership(of: group).recoveryKeys(of: person))
+      (group, membership(of: group).recovery.recoveryKeys(of: person))
     }
   }
 

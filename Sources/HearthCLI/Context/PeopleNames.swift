@@ -40,9 +40,9 @@ struct PeopleNames: Sendable {
   }
 
   /// Returns the member of a name or of digits of the id.
-  func person(_ text: String) throws -> Membership.Person {
+  func person(_ text: String) throws -> Member {
     let everybody = (membership.people + membership.formerPeople).map(PersonChoice.init)
-    func present(_ choice: PersonChoice) -> Membership.Person? {
+    func present(_ choice: PersonChoice) -> Member? {
       membership.people.first { $0.id == choice.id }
     }
     switch PersonChoice.find(text, among: everybody, isPresent: { present($0) != nil }) {
@@ -62,7 +62,7 @@ struct PeopleNames: Sendable {
   }
 
   /// Whether a typed name begins with the name of a device's person.
-  private func isOfPerson(named text: String, _ device: Membership.Device) -> Bool {
+  private func isOfPerson(named text: String, _ device: MemberDevice) -> Bool {
     guard let person = membership.person(of: device.id) else { return false }
     let name = NameFolding.fold(person.name)
     let typed = NameFolding.fold(text)
@@ -75,7 +75,7 @@ struct PeopleNames: Sendable {
   /// - Parameter isForGood: whether the command is irreversible. If so, only names that contain the
   ///   typed person's name are suggested, so that a user who follows a suggestion does not revoke
   ///   somebody else's device.
-  func device(_ text: String, isForGood: Bool = false) throws -> Membership.Device {
+  func device(_ text: String, isForGood: Bool = false) throws -> MemberDevice {
     let active = membership.devices
     let digits = text.lowercased()
     if digits.utf8.count >= 4, digits.allSatisfy(\.isHexDigit) {

@@ -138,7 +138,7 @@ struct ApproveCommand: AsyncParsableCommand {
 
   /// The result of a request: a new member, or a further device of one.
   private static func words(
-    on chosen: WaitingJoin, _ person: Membership.Person?, isOneself: Bool, in place: String
+    on chosen: WaitingJoin, _ person: Member?, isOneself: Bool, in place: String
   ) -> String {
     guard let person else {
       return "\(Style.safe(chosen.request.personName)) is \(RoleWords.a(chosen.role)) of \(place) "

@@ -258,7 +258,7 @@ struct AuditText {
     case .admit(let admit):
       let join = admit.join
       let name =
-        Membership.deviceID(of: join.device).map {
+        ControlIdentity.deviceID(of: join.device).map {
           people.name(ofNewcomer: join.personName, on: $0)
         } ?? join.personName
       return "approved \(name) with \(join.device.name), by \(inviter(of: join.invite))"

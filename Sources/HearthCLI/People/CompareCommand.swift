@@ -35,7 +35,7 @@ struct CompareCommand: AsyncParsableCommand {
   func run() async throws {
     let context = try await HouseholdContext.open(options)
     let node = context.node
-    var other: Membership.Person?
+    var other: Member?
     let digits: String
     if let person {
       let found = try await PeopleNames.of(context).person(person)
@@ -82,7 +82,7 @@ struct CompareCommand: AsyncParsableCommand {
     return read == own
   }
 
-  private func tell(_ isEqual: Bool?, with other: Membership.Person?) {
+  private func tell(_ isEqual: Bool?, with other: Member?) {
     let name = Style.safe(other?.name ?? "")
     switch (isEqual, other) {
     case (nil, nil):

@@ -99,7 +99,7 @@ struct DeviceCommand: AsyncParsableCommand {
     }
 
     private func has(
-      _ device: Membership.Device, _ progress: DeviceProgress?, _ moment: MomentText
+      _ device: MemberDevice, _ progress: DeviceProgress?, _ moment: MomentText
     ) -> String {
       guard device.isActive else { return "no access" }
       guard let progress, let seen = progress.seenMilliseconds else { return "not known" }
@@ -246,7 +246,7 @@ struct DeviceCommand: AsyncParsableCommand {
       }
       try Confirmation.ask("revoke \(name)? it never receives anything again", isGiven: yes)
       let hadPrivate = try await PrivateText.Devices(of: node).has(device) == true
-      let hasWords = names.membership.recoveryKeys(of: device.person) != nil
+      let hasWords = names.membership.recovery.recoveryKeys(of: device.person) != nil
       try await node.people.revoke(device.id, from: context.zone.group)
       let keys = await node.allZones().count { $0.group == context.zone.group }
       let left = await node.membership(of: context.zone.group).devices

@@ -103,7 +103,7 @@ struct InviteCommand: AsyncParsableCommand {
       let now = await node.nowMilliseconds()
       try await node.close()
       func name(_ id: PersonID) -> String { membership.person(id)?.name ?? "nobody known" }
-      func maker(_ invite: Membership.Invite) -> String {
+      func maker(_ invite: InvitationRecord) -> String {
         membership.person(of: invite.creator)?.name ?? "nobody known"
       }
       if options.json {
@@ -220,7 +220,7 @@ enum InviteText {
   }
 
   /// `open`, `used`, `revoked` or `expired`.
-  static func state(of invite: Membership.Invite, now: UInt64) -> String {
+  static func state(of invite: InvitationRecord, now: UInt64) -> String {
     if invite.usesLeft == 0 { return "used" }
     if invite.isClosed {
       return invite.operation.expiresMilliseconds < now ? "expired" : "revoked"

@@ -53,7 +53,7 @@ struct MemberCommand: AsyncParsableCommand {
       let merges = try await context.read { $0.people.merges }
       let people = membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
       try await node.close()
-      func devices(_ person: Membership.Person) -> Int {
+      func devices(_ person: Member) -> Int {
         membership.devices.count { $0.person == person.id }
       }
       let names = ShownNames(of: membership)

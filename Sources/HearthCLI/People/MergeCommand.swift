@@ -143,7 +143,7 @@ extension MemberCommand {
 
     /// The reason why a present member cannot be merged, with the remedy.
     private static func refusal(
-      of present: Membership.Person, in membership: Membership, _ gate: RoleGate
+      of present: Member, in membership: Membership, _ gate: RoleGate
     ) throws -> CommandFailure {
       let name = Style.safe(present.name)
       try gate.requireAbove(present, to: "merge \(name) into somebody")

@@ -96,7 +96,7 @@ struct OwnerCommand: AsyncParsableCommand {
       guard subject.id != own.id else {
         throw CommandFailure(.failed, "you are already the owner")
       }
-      guard gate.membership.recoveryKeys(of: own.id) != nil else {
+      guard gate.membership.recovery.recoveryKeys(of: own.id) != nil else {
         throw CommandFailure(
           .notAllowed,
           "handing the household over needs recovery words, so that a stolen device cannot do it",
@@ -157,7 +157,7 @@ struct OwnerCommand: AsyncParsableCommand {
         Output.print("you are the owner of \(Style.safe(context.zone.name)) now")
         Output.print("\(Style.safe(former)) is an admin")
         Output.note(Telling.words(report))
-        if gate.membership.isAtRisk(own.id) {
+        if gate.membership.recovery.isAtRisk(own.id) {
           Output.note(
             "next: `hearth words show`: you have one device and no recovery words, and would lose "
               + "the household with it")

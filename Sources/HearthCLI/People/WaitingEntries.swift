@@ -17,7 +17,7 @@ enum WaitingEntries {
   }
 
   static func all(in membership: Membership) -> [Item] {
-    membership.waiting.map { entry in
+    membership.entries.waiting.map { entry in
       Item(
         person: entry.personName, device: entry.deviceName, deviceId: entry.device.hex,
         role: entry.role?.name, at: MomentText.iso(entry.since.milliseconds),
@@ -52,7 +52,7 @@ enum WaitingEntries {
 
   /// Returns the join of a name or of digits of the device's id; nil if there is none.
   static func find(_ text: String, in context: HouseholdContext) async throws -> WaitingEntry? {
-    let waiting = await context.node.membership(of: context.zone.group).waiting
+    let waiting = await context.node.membership(of: context.zone.group).entries.waiting
     let digits = text.lowercased()
     if digits.utf8.count >= 4, digits.allSatisfy(\.isHexDigit),
       let found = waiting.first(where: { $0.device.hex.hasPrefix(digits) })

@@ -136,8 +136,8 @@ struct PeopleNews: Sendable {
   /// Returns the pending joins, for people who may approve them; nil if there are none.
   private static func waiting(in zone: ZoneState, on node: Node) async -> String? {
     let membership = await node.membership(of: zone.group)
-    let confirmable = membership.confirmable(by: await node.device)
-    let names = membership.waiting.filter { confirmable.contains($0.id) }
+    let confirmable = membership.entries.confirmable(by: await node.device)
+    let names = membership.entries.waiting.filter { confirmable.contains($0.id) }
       .map { Style.safe($0.personName) }
     guard !names.isEmpty else { return nil }
     return "\(names.joined(separator: ", ")) joined \(Style.safe(zone.name)) with a link that was "

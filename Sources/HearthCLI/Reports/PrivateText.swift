@@ -135,12 +135,12 @@ enum PrivateText {
     }
 
     /// Whether a device shares it; nil for other people's devices and removed ones.
-    func has(_ device: Membership.Device) -> Bool? {
+    func has(_ device: MemberDevice) -> Bool? {
       device.person == person && device.isActive ? shared.contains(device.id) : nil
     }
 
     /// The remedy for devices that do not.
-    func hint(for devices: [Membership.Device]) -> String? {
+    func hint(for devices: [MemberDevice]) -> String? {
       guard devices.contains(where: { has($0) == false }) else { return nil }
       return "to share your private database with a device that lacks it: `hearth device add` on "
         + "one that has it, then `hearth join -` with that link on the other"

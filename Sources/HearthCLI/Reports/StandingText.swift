@@ -105,8 +105,9 @@ enum StandingText {
       let waiting = try await node.admissions.waiting(of: zone.group).filter { $0.usedBy == nil }
         .map(\.request)
       requests = waiting.map(\.personName)
-      let confirmable = membership.confirmable(by: device)
-      self.waiting = membership.waiting.filter { confirmable.contains($0.id) }.map(\.personName)
+      let confirmable = membership.entries.confirmable(by: device)
+      self.waiting = membership.entries.waiting.filter { confirmable.contains($0.id) }.map(
+        \.personName)
       let names = ShownNames(of: membership)
       lookAlikes = waiting.compactMap { request in
         let others = names.lookAlikes(ofNewcomer: request.personName)

@@ -62,7 +62,7 @@ struct PersonChoice: Equatable, Sendable {
 }
 
 extension PersonChoice {
-  init(_ person: Membership.Person) { self.init(id: person.id, name: person.name) }
+  init(_ person: Member) { self.init(id: person.id, name: person.name) }
 
   /// The warning if a newcomer's name can be confused with a member's; nil if it cannot.
   static func lookAlikeWarning(

@@ -52,7 +52,7 @@ enum RoleWords {
 struct RoleGate: Sendable {
   let household: String
   let membership: Membership
-  let person: Membership.Person?
+  let person: Member?
   let ending: String?
 
   var role: Role? { ending == nil ? person?.role : nil }
@@ -76,7 +76,7 @@ struct RoleGate: Sendable {
 
   /// Refuses if the person is no longer a member.
   @discardableResult
-  func requireMember() throws -> Membership.Person {
+  func requireMember() throws -> Member {
     guard let person, ending == nil else {
       throw CommandFailure(
         .notAllowed,
@@ -103,7 +103,7 @@ struct RoleGate: Sendable {
   }
 
   /// Refuses a person whose rank is not higher than that of the affected one.
-  func requireAbove(_ subject: Membership.Person, to action: String) throws {
+  func requireAbove(_ subject: Member, to action: String) throws {
     try requireAdmin(to: action)
     let own = try requireMember()
     guard subject.role.rank >= own.role.rank else { return }

@@ -63,7 +63,7 @@ extension ProjectionView {
       .map { ProjectedTable.indexName(projection, table, $0) }
   }
 
-  func member(of device: DeviceID) throws -> Membership.Person? {
+  func member(of device: DeviceID) throws -> Member? {
     try membership().person(of: device)
   }
 

@@ -67,8 +67,8 @@ struct Applier<S: Store> {
   ///   - writer: The author; nil in a control zone, and for a stranger.
   ///   - standing: The status of a person in the group as the author knew it.
   mutating func apply(
-    _ change: Change, past: Frontier, as judgement: Judgement?, by writer: Membership.Writer?,
-    standing: (PersonID) -> Membership.Standing?
+    _ change: Change, past: Frontier, as judgement: Judgement?, by writer: ChangeAuthor?,
+    standing: (PersonID) -> PastStanding?
   ) throws {
     let person = writer?.person
     if let judgement, !counts(change, judgement, person, standing),
@@ -112,7 +112,7 @@ struct Applier<S: Store> {
 
   /// A record into which a change would put more than its author may; nil if the change respects
   /// the limits of every record.
-  private func overfilled(by change: Change, of writer: Membership.Writer?) -> RecordKey? {
+  private func overfilled(by change: Change, of writer: ChangeAuthor?) -> RecordKey? {
     let limits = RecordLimits.standard
     let room = limits.room(of: change.dot.author, isFurther: writer?.isFurther ?? false)
     let counted = change.operations.filter { limits.mayLimit($0.body) }
@@ -154,7 +154,7 @@ struct Applier<S: Store> {
   /// Whether a change of records counts; it counts completely or not at all.
   private mutating func counts(
     _ change: Change, _ judgement: Judgement, _ person: PersonID?,
-    _ standing: (PersonID) -> Membership.Standing?
+    _ standing: (PersonID) -> PastStanding?
   ) -> Bool {
     guard case .counts(let role) = judgement else { return false }
     let areWhole = change.operations.enumerated().allSatisfy {

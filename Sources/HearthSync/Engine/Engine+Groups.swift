@@ -37,7 +37,7 @@ extension Engine {
       nonce: try Engine.randomIdentifier(), database: founding.database, controlZone: control,
       zones: declared, founder: founding.person, founderName: founding.personName,
       device: card(named: founding.deviceName), createdMilliseconds: nowMilliseconds)
-    let group = Membership.groupID(of: genesis)
+    let group = ControlIdentity.groupID(of: genesis)
     var draft = self
     try store.transaction {
       draft = self
@@ -74,8 +74,8 @@ extension Engine {
     for operation in operations where (try? ControlOperation(decoding: operation.encoded)) == nil {
       throw SyncError(
         .tooLarge,
-        "a name is longer than the \(ControlOperation.maximumNameBytes) bytes that one may have, "
-          + "or there are more than \(ControlOperation.maximumItems) zones or devices: shorten it"
+        "a name is longer than the \(ControlLimits.maximumNameBytes) bytes that one may have, "
+          + "or there are more than \(ControlLimits.maximumItems) zones or devices: shorten it"
       )
     }
     let dot = try nextDot(in: zone.id)

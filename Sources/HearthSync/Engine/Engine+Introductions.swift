@@ -12,7 +12,7 @@ extension Engine {
     to room: inout AuthorRoom
   ) {
     guard slice.opened.contains(where: { $0.introduction != nil }) else { return }
-    var places = membership.introductionRoom
+    var places = membership.introductions.room
     let witnesses = witnesses(of: slice, intake, in: zone, membership)
     var admitted: [DeviceID: Bool] = [:]
     var unopened: [PendingSegment] = []

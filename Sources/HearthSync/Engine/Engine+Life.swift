@@ -320,11 +320,12 @@ extension Engine {
       try applier.prepare(for: CollectionOfOne(change))
       let judgement =
         zone.kind == .data
-        ? membership(of: zone.group).judge(change.dot, in: zone.id, at: controlSeen) : nil
+        ? membership(of: zone.group).changes.judge(change.dot, in: zone.id, at: controlSeen) : nil
       let membership = membership(of: zone.group)
       try applier.apply(
-        change, past: past, as: judgement, by: membership.author(of: change.dot, at: controlSeen)
-      ) { membership.standing(of: $0, knownTo: change.dot.author.device, at: controlSeen) }
+        change, past: past, as: judgement,
+        by: membership.changes.author(of: change.dot, at: controlSeen)
+      ) { membership.changes.standing(of: $0, knownTo: change.dot.author.device, at: controlSeen) }
       try applier.flush()
       _ = try note(applier.voids, in: zone.id)
       try advance(&head, over: change, hash: hash)

@@ -14,7 +14,7 @@ package struct OverfullRecord: Equatable, Sendable {
 // violations.
 extension Engine {
   /// Rejects an own change of which a part would be void.
-  func checkRoom(in applier: Applier<S>, of writer: Membership.Writer?) throws {
+  func checkRoom(in applier: Applier<S>, of writer: ChangeAuthor?) throws {
     guard let key = applier.overfull[author] else { return }
     let room = RecordLimits.standard.room(of: author, isFurther: writer?.isFurther ?? false)
     throw SyncError(

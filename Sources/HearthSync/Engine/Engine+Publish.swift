@@ -89,7 +89,7 @@ extension Engine {
   /// A control segment under an earlier key must stay: it may contain the very key that others need
   /// to open later segments. A segment must also stay if newcomers may not have its key.
   private func mayMerge(_ segment: StoredSegment, in state: ZoneState) throws -> Bool {
-    guard state.kind == .control || membership(of: state.group).withholdsKeys else {
+    guard state.kind == .control || membership(of: state.group).history.withholdsKeys else {
       return true
     }
     guard state.epochs.count > 1 else { return true }

@@ -279,7 +279,7 @@ extension Engine {
       report.noted.append(Refusals.Refused(digest: segment.digest, kind: kind))
       let isOver =
         zone.kind != .control
-        && membership(of: zone.group).isKnownOver(segment.epoch, of: zone.id)
+        && membership(of: zone.group).keys.isKnownOver(segment.epoch, of: zone.id)
       let isMember = membership(of: zone.group).device(segment.author.device) != nil
       if kind == .members, !isOver, !isMember {
         let text = try noteArrivals(
@@ -322,7 +322,7 @@ extension Engine {
     let membership = membership(of: zone.group)
     for (item, word) in zip(queue.ready, judged(queue.ready, in: zone)) {
       try applier.apply(item.change, past: item.past, as: word?.judgement, by: word?.writer) {
-        membership.standing(
+        membership.changes.standing(
           of: $0, knownTo: item.change.dot.author.device, at: item.controlSeen)
       }
       let lead = clock.receive(item.change.time, nowMilliseconds: nowMilliseconds)
@@ -339,7 +339,7 @@ extension Engine {
   /// The judgement of a change, and its author.
   private struct Judged {
     let judgement: Judgement
-    let writer: Membership.Writer?
+    let writer: ChangeAuthor?
   }
 
   /// The judgement of each change; nil in a control zone.
@@ -353,7 +353,7 @@ extension Engine {
     }
     let membership = membership(of: zone.group)
     func judge(_ item: CausalQueue.Ready) -> Judgement {
-      membership.judge(item.change.dot, in: zone.id, at: item.controlSeen)
+      membership.changes.judge(item.change.dot, in: zone.id, at: item.controlSeen)
     }
     var result: [Judged?] = []
     result.reserveCapacity(ready.count)
@@ -363,7 +363,7 @@ extension Engine {
       let run = rest.prefix {
         $0.change.dot.author == first.change.dot.author && $0.controlSeen == first.controlSeen
       }
-      let writer = membership.author(of: first.change.dot, at: first.controlSeen)
+      let writer = membership.changes.author(of: first.change.dot, at: first.controlSeen)
       let judgement = judge(first)
       let areAlike = run.last.map { judge($0) == judgement } ?? true
       for item in run {

@@ -61,7 +61,7 @@ extension Engine {
       guard let device = zone.deviceByTag[tag], membership.device(device) != nil,
         !membership.isActive(device)
       else { continue }
-      cuts[tag] = membership.grounds(of: device).values.compactMap(\.cut)
+      cuts[tag] = membership.changes.grounds(of: device).values.compactMap(\.cut)
     }
     return cuts
   }

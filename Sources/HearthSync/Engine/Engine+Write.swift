@@ -77,14 +77,14 @@ extension Engine {
     }
     let membership = membership(of: state.group)
     let heads = try known(ofControl: state.group, head)
-    let writer = membership.author(of: change.dot, at: heads)
+    let writer = membership.changes.author(of: change.dot, at: heads)
     try store.transaction {
       var applier = Applier(zone: zone, store: store, policy: policy)
       try applier.prepare(for: CollectionOfOne(change))
       try applier.apply(
         change, past: past, as: try ownJudgement(of: operations, in: state, change.dot),
         by: writer
-      ) { membership.standing(of: $0, knownTo: device, at: heads) }
+      ) { membership.changes.standing(of: $0, knownTo: device, at: heads) }
       try checkRoom(in: applier, of: writer)
       if !Mutant.logApart.isActive { try store.log.append(bytes, dot: change.dot, to: zone) }
       if change.dot.sequence % UInt64(Engine.headInterval) == 0
@@ -109,7 +109,7 @@ extension Engine {
     guard state.kind == .data else { return nil }
     let heads = try known(ofControl: state.group, state.head(of: author))
     let membership = membership(of: state.group)
-    let judgement = membership.judge(dot, in: state.id, at: heads)
+    let judgement = membership.changes.judge(dot, in: state.id, at: heads)
     guard case .counts(let role) = judgement else {
       throw SyncError(
         .notAllowed,
@@ -118,7 +118,7 @@ extension Engine {
     }
     let person = membership.person(of: device)?.id
     let refused = policy.refused(operations, as: role, by: person) {
-      membership.standing(of: $0, knownTo: device, at: heads)
+      membership.changes.standing(of: $0, knownTo: device, at: heads)
     }
     if let refused {
       throw SyncError(

@@ -97,7 +97,7 @@ package struct RolePolicy: Sendable {
   /// - Parameters: Those of ``allows(_:as:by:standing:)``.
   package func refused(
     _ operations: [Operation], as role: Role, by person: PersonID?,
-    standing: (PersonID) -> Membership.Standing?
+    standing: (PersonID) -> PastStanding?
   ) -> Operation? {
     operations.first { !allows($0, as: role, by: person, standing: standing) }
   }
@@ -109,7 +109,7 @@ package struct RolePolicy: Sendable {
   ///   - standing: The status of a person in the group as the author knew it; nil for a stranger.
   package func allows(
     _ operation: Operation, as role: Role, by person: PersonID?,
-    standing: (PersonID) -> Membership.Standing?
+    standing: (PersonID) -> PastStanding?
   ) -> Bool {
     allows(operation, as: role, by: person) && mayDecide(operation, as: role, standing)
   }
@@ -125,7 +125,7 @@ package struct RolePolicy: Sendable {
   ///
   /// Together with ``allows(_:as:by:)``, this check is ``allows(_:as:by:standing:)``.
   package func mayDecide(
-    _ operation: Operation, as role: Role, _ standing: (PersonID) -> Membership.Standing?
+    _ operation: Operation, as role: Role, _ standing: (PersonID) -> PastStanding?
   ) -> Bool {
     guard let subject = rules[operation.key.type]?.subject,
       case .event(let fields) = operation.body,

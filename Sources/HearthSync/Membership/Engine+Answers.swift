@@ -31,13 +31,13 @@ package struct JoinAnswer: Sendable {
   ) {
     self.capsule = capsule
     self.card = card
-    signer = Membership.cardID(of: card)
+    signer = ControlIdentity.cardID(of: card)
     body = capsule.encoded
     signature = identity.sign(
       domain: JoinAnswer.domain,
       JoinAnswer.signed(
         request.group, request.device,
-        Membership.joinHash(of: request.admit.join, group: request.group), card, body))
+        ControlSignature.joinHash(of: request.admit.join, group: request.group), card, body))
   }
 
   /// The bytes inside the sealed box.
@@ -69,7 +69,7 @@ package struct JoinAnswer: Sendable {
     body = try reader.blob("answer", atMost: JoinAnswer.maximumBytes)
     signature = try reader.raw(Signature.count, "answer signature")
     try reader.finish()
-    guard let signer = Membership.deviceID(of: card) else {
+    guard let signer = ControlIdentity.deviceID(of: card) else {
       throw SyncError(.notAuthentic, "the answer contains invalid keys")
     }
     self.signer = signer
@@ -147,7 +147,7 @@ extension Engine {
       draft = self
       try draft.take(.control, of: answer)
       try fetch(&draft)
-      guard draft.membership(of: group).hasAdmitted(device, by: answer.signer) else {
+      guard draft.membership(of: group).entries.hasAdmitted(device, by: answer.signer) else {
         throw SyncError(
           .unproven,
           "\(answer.card.name) (\(answer.signer.hex.prefix(8))) answered, but the members' log "

@@ -33,11 +33,11 @@ extension Engine {
     var join = ControlOperation.Join(
       invite: id, person: person, personName: personName, device: card(named: deviceName),
       proof: [])
-    let hash = Membership.joinHash(of: join, group: capsule.group)
+    let hash = ControlSignature.joinHash(of: join, group: capsule.group)
     join.proof = secret.sign(hash)
     var writer = ByteWriter()
     ControlOperation.Admit(
-      join: join, possession: identity.sign(domain: Membership.possessionDomain, hash)
+      join: join, possession: identity.sign(domain: ControlSignature.possessionDomain, hash)
     ).encode(into: &writer)
     var sealed = ByteWriter()
     sealed.raw(inbox.epoch.array)
@@ -66,16 +66,17 @@ extension Engine {
     let membership = membership(of: group)
     guard let invite = membership.invites.first(where: { $0.operation.invite == admit.join.invite })
     else { throw SyncError(.notFound, "the group's log does not hold this invitation") }
-    guard let device = Membership.deviceID(of: admit.join.device) else {
+    guard let device = ControlIdentity.deviceID(of: admit.join.device) else {
       throw SyncError(.notAuthentic, "the request contains invalid keys")
     }
     guard !membership.isActive(device) else {
       throw SyncError(.exists, "\(admit.join.device.name) is already in the group")
     }
     var proofs = ProofBook()
-    let hash = Membership.joinHash(of: admit.join, group: group)
+    let hash = ControlSignature.joinHash(of: admit.join, group: group)
     let possession = ProofBook.Claim(
-      domain: Membership.possessionDomain, sign: admit.join.device.signKey, box: [], message: hash,
+      domain: ControlSignature.possessionDomain, sign: admit.join.device.signKey, box: [],
+      message: hash,
       signature: admit.possession)
     guard proofs.isProven(admit.join, by: invite.operation, group: group),
       proofs.holds(possession)
@@ -183,7 +184,7 @@ extension Engine {
     let void = Set(membership.voided.map(\.id))
     return membership.items.compactMap { item in
       guard case .admit(let admit) = item.operation, admit.join.invite == invite,
-        !void.contains(item.id), let device = Membership.deviceID(of: admit.join.device)
+        !void.contains(item.id), let device = ControlIdentity.deviceID(of: admit.join.device)
       else { return nil }
       return (item.version.dot, device)
     }
@@ -206,7 +207,7 @@ extension Engine {
   /// membership ends, the device lacks the keys of its answer. Only the admission in the log
   /// therefore proves that the answer is no longer needed.
   package func isAdmitted(to group: GroupID, by invite: Identifier) -> Bool {
-    membership(of: group).isAdmitted(device, by: invite)
+    membership(of: group).entries.isAdmitted(device, by: invite)
   }
 
   /// The device whose approval currently admits another device; nil if none does, or if that device
@@ -216,6 +217,6 @@ extension Engine {
   /// would keep replacing the effective answer with its own outdated keys.
   package func approver(of other: DeviceID, in group: GroupID) -> DeviceID? {
     if Mutant.putsOldAnswersBack.isActive { return device }
-    return membership(of: group).approver(of: other)
+    return membership(of: group).entries.approver(of: other)
   }
 }

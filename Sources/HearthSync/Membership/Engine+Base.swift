@@ -14,17 +14,17 @@ extension Engine {
   package func authorLessenedInBase(of id: ZoneID) throws -> Author? {
     let zone = try zone(id)
     let membership = membership(of: zone.group)
-    let mayBe = membership.hasTriedCuts
+    let mayBe = membership.changes.hasTriedCuts
     guard zone.kind == .data, try store.snapshots.base(of: id, atMost: 1) != nil else { return nil }
     // If keys are withheld, only another snapshot would help, and nobody has to make one.
     let late =
-      membership.withholdsKeys ? [] : membership.devicesBelonging(since: Frontier())
+      membership.history.withholdsKeys ? [] : membership.entries.devicesBelonging(since: Frontier())
     guard mayBe || !zone.forkEnds.isEmpty || !late.isEmpty,
       let (first, heads, _) = try base(of: zone)
     else { return nil }
     // The snapshot's maker had seen everything that its changes cite.
     let known = heads.reduce(Frontier()) { $0.joined(with: $1.controlSeen) }
-    let left = late.isEmpty ? [] : membership.devicesBelonging(since: known)
+    let left = late.isEmpty ? [] : membership.entries.devicesBelonging(since: known)
     if let head = heads.first(where: { left.contains($0.author.device) }) { return head.author }
     // The log forks, and neither history counts beyond the fork (decision 0025).
     let forked = heads.first { head in
@@ -32,16 +32,16 @@ extension Engine {
     }
     if let forked, !Mutant.keepsForkedBase.isActive { return forked.author }
     let tag = try Envelope.parseHeader(first, minimumSuite: membership.acceptedSuite).epochTag
-    let epoch = try membership.epochs(of: id).first {
+    let epoch = try membership.keys.epochs(of: id).first {
       try EpochKey.tag(ofID: $0.grant.epoch) == tag
     }
     return heads.first { head in
       let dot = Dot(author: head.author, sequence: head.sequence)
-      guard !membership.withholdsKeys else {
-        return membership.isMisjudged(dot, in: id, at: head.controlSeen, byMakerOf: epoch)
+      guard !membership.history.withholdsKeys else {
+        return membership.changes.isMisjudged(dot, in: id, at: head.controlSeen, byMakerOf: epoch)
       }
-      return membership.isOverruled(dot, in: id, at: head.controlSeen)
-        || membership.lacksEffective(dot, in: id, byMakerOf: epoch)
+      return membership.changes.isOverruled(dot, in: id, at: head.controlSeen)
+        || membership.changes.lacksEffective(dot, in: id, byMakerOf: epoch)
           && !Mutant.keepsOverruledBase.isActive
     }?.author
   }

@@ -14,9 +14,9 @@ extension Engine {
   ///
   /// It confirms no pending join: that takes a person.
   func confirmations(in group: GroupID) -> [ControlOperation] {
-    let unconfirmed = membership(of: group).unconfirmed(by: device)
+    let unconfirmed = membership(of: group).entries.unconfirmed(by: device)
     guard !unconfirmed.isEmpty else { return [] }
-    return [.confirm(Array(unconfirmed.prefix(ControlOperation.maximumItems)))]
+    return [.confirm(Array(unconfirmed.prefix(ControlLimits.maximumItems)))]
   }
 
   /// Closes automatic invitations that expired longer ago than the grace, before this device learns
@@ -44,10 +44,10 @@ extension Engine {
   package mutating func confirm(
     _ entry: RecordID, in group: GroupID, nowMilliseconds: UInt64
   ) throws {
-    guard membership(of: group).waiting.contains(where: { $0.id == entry }) else {
+    guard membership(of: group).entries.waiting.contains(where: { $0.id == entry }) else {
       throw SyncError(.notFound, "there is no such pending joining")
     }
-    guard membership(of: group).confirmable(by: device).contains(entry) else {
+    guard membership(of: group).entries.confirmable(by: device).contains(entry) else {
       throw SyncError(
         .notAllowed, "only an owner or admin who ranks above the role can let somebody in")
     }
@@ -86,7 +86,7 @@ extension Engine {
   /// The invitations for this device to close.
   ///
   /// Those that somebody has closed are among them if only this device's rank ends them.
-  private func closable(in group: GroupID) -> [Membership.Invite] {
+  private func closable(in group: GroupID) -> [InvitationRecord] {
     let membership = membership(of: group)
     let rank = membership.role(of: device)?.rank ?? 0
     let own = membership.person(of: device)?.id
@@ -97,7 +97,7 @@ extension Engine {
   }
 
   /// The invitations that this device may close: an owner or admin all, others their own.
-  private func managed(in group: GroupID) -> [Membership.Invite] {
+  private func managed(in group: GroupID) -> [InvitationRecord] {
     let membership = membership(of: group)
     guard let role = membership.role(of: device) else { return [] }
     let own = membership.person(of: device)?.id

@@ -20,7 +20,7 @@ extension Engine {
     let control = try controlZone(of: group)
     for operation in operations {
       guard case .inviteClose(let invite) = operation,
-        let epoch = membership(of: group).controlEpoch(
+        let epoch = membership(of: group).keys.controlEpoch(
           of: invite, in: control.id, held: control.heldEpochs),
         epoch != control.currentEpoch?.id
       else {
@@ -77,7 +77,7 @@ extension Engine {
   /// invitation is evidence against it.
   package func entryRefusal(to group: GroupID) -> String? {
     let membership = membership(of: group)
-    if let entry = membership.entry(of: device) {
+    if let entry = membership.entries.entry(of: device) {
       guard case .join(let join) = entry,
         let closer = (try? closer(of: join.invite, in: group)) ?? nil
       else { return nil }
@@ -131,7 +131,7 @@ extension Engine {
   /// The name of the person who reported that an invitation was closed; nil if the bytes are no
   /// such notice.
   package static func teller(ofFarewell bytes: [UInt8], to secret: InviteSecret) -> String? {
-    guard bytes.count <= ControlOperation.maximumNameBytes + 64,
+    guard bytes.count <= ControlLimits.maximumNameBytes + 64,
       let body = try? SealedBox.open(bytes, with: secret.boxPair),
       body.starts(with: secret.publicKeys.inviteID)
     else { return nil }

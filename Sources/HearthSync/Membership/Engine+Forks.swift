@@ -5,7 +5,7 @@ import HearthMembership
 extension Engine {
   /// The contradicting segments; nil unless both are stored here and small enough to be shown.
   func evidence(of fork: CausalQueue.Fork, in zone: ZoneState) throws -> ForkEvidence? {
-    let limit = ControlOperation.maximumEvidenceBytes
+    let limit = ControlLimits.maximumEvidenceBytes
     guard zone.kind == .data, fork.segment.bytes.count <= limit else { return nil }
     let fits: (Identifier, Int) -> Bool = { $0 != fork.segment.digest && $1 <= limit }
     let fresh = fork.applied.flatMap { fits($0.digest, $0.bytes.count) ? $0 : nil }
@@ -62,7 +62,7 @@ extension Engine {
   func evidence(
     among contradictions: [(OpenedSegment, OpenedSegment)], in zone: ZoneState
   ) -> [ForkEvidence] {
-    let limit = ControlOperation.maximumEvidenceBytes
+    let limit = ControlLimits.maximumEvidenceBytes
     return contradictions.filter { $0.bytes.count <= limit && $1.bytes.count <= limit }.map {
       ForkEvidence(zone.id, $0.author, ($0.digest, $0.bytes), ($1.digest, $1.bytes))
     }

@@ -12,7 +12,7 @@ extension Engine {
   /// - Parameter latest: The number of epochs that have rekey handoffs.
   package func passedBy(in group: GroupID, latest: Int) throws -> [PassedBy] {
     let control = try controlZone(of: group)
-    return membership(of: group).passedBy(
+    return membership(of: group).handoffs.passedBy(
       in: control.id, held: control.heldEpochs, latest: latest)
   }
 
@@ -24,7 +24,7 @@ extension Engine {
     let control = try controlZone(of: group)
     let current = control.currentEpoch?.id
     let depths = Dictionary(
-      membership(of: group).epochs(of: control.id).map { ($0.grant.epoch, $0.depth) },
+      membership(of: group).keys.epochs(of: control.id).map { ($0.grant.epoch, $0.depth) },
       uniquingKeysWith: { max($0, $1) })
     let epochs = control.epochs.enumerated().sorted { left, right in
       func rank(_ item: (offset: Int, element: EpochKey)) -> (Int, Int, Int) {
@@ -44,7 +44,7 @@ extension Engine {
     let staying = Mutant.handoffsForEverybody.isActive ? membership.allDevices : membership.devices
     return staying.map { ($0.id, $0.card.boxKey) }
       + membership.openInvites.map { ($0.operation.invite, $0.operation.boxKey) }
-      + membership.recoveryKeys().map { ($0.person, $0.keys.box) }
+      + membership.recovery.recoveryKeys().map { ($0.person, $0.keys.box) }
   }
 
   /// The segments of a group's control zone that are sealed under an epoch, those of one author in

@@ -20,9 +20,9 @@ extension Engine {
   func complaints(in group: GroupID) throws -> [ControlOperation] {
     let membership = membership(of: group)
     var complaints = zones.filter { $0.group == group }.flatMap { zone in
-      let told = membership.toldKeys(
-        of: zone.id, zone.kind, membership.epochs(of: zone.id), by: device)
-      return membership.epochs(of: zone.id).compactMap { epoch -> ControlOperation? in
+      let told = membership.keyHolders.toldKeys(
+        of: zone.id, zone.kind, membership.keys.epochs(of: zone.id), by: device)
+      return membership.keys.epochs(of: zone.id).compactMap { epoch -> ControlOperation? in
         guard zone.epoch(id: epoch.grant.epoch) == nil, told.contains(epoch.grant.epoch) else {
           return nil
         }
@@ -42,7 +42,7 @@ extension Engine {
     let control = try controlZone(of: group)
     guard let epoch = control.currentEpoch?.id,
       try store.pending.entries(in: control.id).contains(where: { $0.reason == .epoch }),
-      membership.lastComplaint(of: device, in: control.id)?.epoch != epoch
+      membership.keyHolders.lastComplaint(of: device, in: control.id)?.epoch != epoch
     else { return nil }
     return .complaint(.init(zone: control.id, epoch: epoch, isLast: true))
   }
@@ -131,7 +131,7 @@ extension Engine {
 
   private func patients(in group: GroupID) -> [Patient] {
     let membership = membership(of: group)
-    let own = zones.filter { $0.group == group }.map { ($0, membership.epochs(of: $0.id)) }
+    let own = zones.filter { $0.group == group }.map { ($0, membership.keys.epochs(of: $0.id)) }
     let isReader = membership.role(of: device) == .reader
     let writers = isReader ? writersKeys(of: own, membership) : []
     let person = membership.person(of: device)?.id
@@ -141,13 +141,13 @@ extension Engine {
       var lacks: [ZoneEpoch] = []
       var reachedBy: [[UInt8]] = []
       for (zone, epochs) in own {
-        let told = membership.toldKeys(of: zone.id, zone.kind, epochs, by: ill.id)
+        let told = membership.keyHolders.toldKeys(of: zone.id, zone.kind, epochs, by: ill.id)
         for epoch in epochs {
           let id = epoch.grant.epoch
           if told.contains(id) {
             if zone.kind == .control { reachedBy.append(id) }
           } else if zone.epoch(id: id) != nil,
-            membership.mayBeGiven(epoch, of: zone.kind, to: ill.id),
+            membership.history.mayBeGiven(epoch, of: zone.kind, to: ill.id),
             !isOthers || !writers.contains(id) && !Mutant.readersKeepKeys.isActive
           {
             lacks.append(ZoneEpoch(zone: zone.id, epoch: id))
@@ -168,7 +168,8 @@ extension Engine {
     var known: Set<[UInt8]> = []
     for writer in membership.devices where membership.role(of: writer.id) != .reader {
       for (zone, epochs) in zones {
-        known.formUnion(membership.toldKeys(of: zone.id, zone.kind, epochs, by: writer.id))
+        known.formUnion(
+          membership.keyHolders.toldKeys(of: zone.id, zone.kind, epochs, by: writer.id))
       }
     }
     return known

@@ -169,7 +169,7 @@ extension Engine {
   private mutating func show(
     _ segment: OpenedSegment, in group: GroupID, nowMilliseconds: UInt64
   ) throws {
-    let limit = ControlOperation.maximumEvidenceBytes
+    let limit = ControlLimits.maximumEvidenceBytes
     let count = (segment.bytes.count + limit - 1) / limit
     for part in 0..<count {
       // No check for effect: a shown segment counts whoever shows it, and this device may seem to

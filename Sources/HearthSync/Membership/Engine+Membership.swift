@@ -93,8 +93,8 @@ extension Engine {
     if citesOtherHistory(zone, before.forks, after.forks) { return true }
     if try isSubjectAffected(zone, before, after) { return true }
     for device in Set(zone.heads.map(\.author.device)).sorted() {
-      let old = before.grounds(of: device)
-      let new = after.grounds(of: device)
+      let old = before.changes.grounds(of: device)
+      let new = after.changes.grounds(of: device)
       let gone = old.filter { new[$0.key] == nil }
       let come = new.filter { old[$0.key] == nil }
       let changed = Array(gone.values) + Array(come.values)
@@ -103,7 +103,8 @@ extension Engine {
       if !Mutant.cutsOnlyTake.isActive {
         // Of concurrent cuts, the largest holds: a further cut also restores what another one cut
         // off.
-        cuts += before.cuts(in: old, besides: gone) + after.cuts(in: new, besides: come)
+        cuts +=
+          before.changes.cuts(in: old, besides: gone) + after.changes.cuts(in: new, besides: come)
       }
       for head in zone.heads where head.author.device == device {
         let isConcerned =
@@ -126,8 +127,8 @@ extension Engine {
       return false
     }
     return try Applier<S>.subjects(in: fact).contains { person in
-      let new = after.standingGrounds(of: person)
-      return before.standingGrounds(of: person).contains { new[$0.key] != $0.value }
+      let new = after.changes.standingGrounds(of: person)
+      return before.changes.standingGrounds(of: person).contains { new[$0.key] != $0.value }
     }
   }
 
@@ -151,11 +152,12 @@ extension Engine {
   /// Adds every key that the log hands to this device, and the keys sealed under those keys.
   private mutating func learnEpochs(at place: Int, _ membership: Membership) throws {
     let zone = zones[place]
-    let epochs = membership.epochs(of: zone.id)
+    let epochs = membership.keys.epochs(of: zone.id)
     guard epochs.contains(where: { zone.epoch(id: $0.grant.epoch) == nil }) else { return }
     var learnt = zone
     for epoch in epochs where learnt.epoch(id: epoch.grant.epoch) == nil {
-      let wraps = epoch.grant.wraps + membership.addedWraps(of: epoch.grant.epoch, zone: zone.id)
+      let wraps =
+        epoch.grant.wraps + membership.keyHolders.addedWraps(of: epoch.grant.epoch, zone: zone.id)
       for wrap in wraps where wrap.recipient == device {
         let key = try? EpochKey.openKey(
           wrap.sealed, with: identity.boxPair, expectingID: epoch.grant.epoch,
@@ -168,7 +170,7 @@ extension Engine {
       guard let key = learnt.epoch(id: epoch.grant.epoch) else { continue }
       for earlier in epoch.grant.history
       where learnt.epoch(id: earlier.epoch) == nil
-        && membership.follows(epoch, toKey: earlier.epoch, of: zone.kind, epochs)
+        && membership.history.follows(epoch, toKey: earlier.epoch, of: zone.kind, epochs)
       {
         if let opened = try? key.unwrapHistory(earlier.sealed, expectingID: earlier.epoch) {
           learnt.learn(opened)
@@ -207,7 +209,7 @@ extension Engine {
     let zone = zones[place]
     let isLeft = !isLoading || Mutant.sealsUnderLastLearnt.isActive
     let held = Set(zone.epochs.map(\.id))
-    let chosen = membership.writableEpoch(of: zone.id, zone.kind, held: held)?.grant.epoch
+    let chosen = membership.keys.writableEpoch(of: zone.id, zone.kind, held: held)?.grant.epoch
     if isLeft, zone.kind == .control, let chosen, chosen != zone.currentEpoch?.id {
       try store.transaction {
         for author in zone.heads.map(\.author) where author.device == device {
@@ -229,9 +231,9 @@ extension Engine {
     let citing = zone.heads.filter { $0.author.device == device }.map(\.controlSeen)
     let last =
       Mutant.lastKeyMoves.isActive
-      ? nil : membership.lastEpoch(of: zone.id, held: held, citing: citing)?.grant.epoch
+      ? nil : membership.keys.lastEpoch(of: zone.id, held: held, citing: citing)?.grant.epoch
     zones[place].writeEpoch = chosen ?? zone.writeEpoch ?? last
-    zones[place].isEpochOver = chosen == nil && !membership.epochs(of: zone.id).isEmpty
+    zones[place].isEpochOver = chosen == nil && !membership.keys.epochs(of: zone.id).isEmpty
   }
 
   /// Creates a check that rejects records whose author knew that their epoch was over.
@@ -249,7 +251,7 @@ extension Engine {
     let own = device
     return { segment, heads in
       (unjudged?.contains(segment.digest) ?? true) && segment.author.device != own
-        && membership.isOver(segment.epoch, of: zone.id, at: heads)
+        && membership.keys.isOver(segment.epoch, of: zone.id, at: heads)
     }
   }
 }

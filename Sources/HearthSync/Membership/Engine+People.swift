@@ -157,8 +157,8 @@ extension Engine {
     var transfer = ControlOperation.TransferOwner(to: person, signature: [])
     let dot = try nextDot(in: controlZone(of: group).id)
     transfer.signature = try sign(
-      Membership.transferDomain,
-      Membership.signedBytes(group: group, dot: dot, transfer.signedBody))
+      ControlSignature.transferDomain,
+      ControlSignature.signedBytes(group: group, dot: dot, transfer.signedBody))
     return try perform(
       [.transferOwner(transfer)], in: group, nowMilliseconds: nowMilliseconds)[0]
   }
@@ -187,7 +187,7 @@ extension Engine {
 
   /// The closings of the open invitations that end together with another operation.
   private func closings(
-    in group: GroupID, _ isOver: (Membership.Invite) -> Bool
+    in group: GroupID, _ isOver: (InvitationRecord) -> Bool
   ) -> [ControlOperation] {
     membership(of: group).invites.filter { !$0.isClosed && isOver($0) }
       .map { .inviteClose(invite: $0.operation.invite) }
@@ -248,8 +248,10 @@ extension Engine {
       try perform([policy], in: group, nowMilliseconds: nowMilliseconds)
       return
     }
-    let carrying = membership.openInvites.filter { membership.isForNewcomer($0.operation.person) }
-      .map(\.operation.invite)
+    let carrying = membership.openInvites.filter {
+      membership.entries.isForNewcomer($0.operation.person)
+    }
+    .map(\.operation.invite)
     try performThreshold(in: group, isThreshold: true, nowMilliseconds: nowMilliseconds) { draft in
       guard rules.newcomers == .fromJoin else { return [policy] }
       return [policy] + draft.closings(in: group) { carrying.contains($0.operation.invite) }
@@ -281,7 +283,7 @@ extension Engine {
           Cut.Entry(zone: zone.id, author: $0.author, sequence: $0.sequence, hash: $0.hash)
         }
       }
-    guard entries.count > ControlOperation.maximumItems else {
+    guard entries.count > ControlLimits.maximumItems else {
       return Cut(entries: entries.sorted { ($0.zone, $0.author) < ($1.zone, $1.author) })
     }
     // A cut has limited space: logs that can still continue come first, then the newest ended ones.
@@ -294,7 +296,7 @@ extension Engine {
       return (left.author.incarnation, left.zone, left.author)
         < (right.author.incarnation, right.zone, right.author)
     }
-    let kept = entries.sorted(by: isLess).suffix(ControlOperation.maximumItems)
+    let kept = entries.sorted(by: isLess).suffix(ControlLimits.maximumItems)
     return Cut(entries: kept.sorted { ($0.zone, $0.author) < ($1.zone, $1.author) })
   }
 }
@@ -333,8 +335,8 @@ extension Engine {
       keys: keys, consent: .recovery(signature: []))
     let dot = try nextDot(in: controlZone(of: group).id)
     rotation.consent = try consent(
-      Membership.rotationDomain,
-      Membership.signedBytes(group: group, dot: dot, rotation.signedBody))
+      ControlSignature.rotationDomain,
+      ControlSignature.signedBytes(group: group, dot: dot, rotation.signedBody))
     try performAndRekey(
       .rotateRecovery(rotation), in: group, nowMilliseconds: nowMilliseconds)
   }
@@ -385,8 +387,8 @@ extension Engine {
         ? cut(of: logs(of: person, in: membership), in: group) : Cut(entries: []), signature: [])
     let dot = try nextDot(in: controlZone(of: group).id)
     recover.signature = try sign(
-      Membership.recoverDomain,
-      Membership.signedBytes(group: group, dot: dot, recover.signedBody))
+      ControlSignature.recoverDomain,
+      ControlSignature.signedBytes(group: group, dot: dot, recover.signedBody))
     try requirePlace(for: recover, at: dot, in: group)
     let isReader = membership.person(person)?.role == .reader
     let keys =
@@ -406,7 +408,7 @@ extension Engine {
     let control = try controlZone(of: group)
     guard
       let introduction = membership(of: group)
-        .introduction(.recover(recover), at: dot, in: group)
+        .introductions.introduction(.recover(recover), at: dot, in: group)
     else { return }
     var room = try room(of: control)
     room.introduce(device, introduction, hasRight: true, isCited: false)

@@ -44,7 +44,7 @@ extension Engine {
     guard let privateGroup else { return false }
     let membership = membership(of: privateGroup)
     return membership.allDevices.count > 1 || !membership.invites.isEmpty
-      || !membership.recoveryKeys().isEmpty
+      || !membership.recovery.recoveryKeys().isEmpty
   }
 
   /// Whether a zone is exchanged over transports.

@@ -41,7 +41,7 @@ extension Engine {
     var found: [QuarantinedChanges] = []
     for zone in zones where zone.group == group && zone.kind == .data {
       for head in zone.heads {
-        let grounds = membership.grounds(of: head.author.device).values
+        let grounds = membership.changes.grounds(of: head.author.device).values
         let isSuspect =
           !membership.isActive(head.author.device)
           || grounds.contains { ground in
@@ -77,7 +77,8 @@ extension Engine {
     for change in try logged(head.author, in: zone) where change.dot.sequence <= head.sequence {
       guard let raised = heads.raised(by: change.controlSeen) else { break }
       heads = raised
-      guard case .void(let reason) = membership.judge(change.dot, in: zone.id, at: heads) else {
+      guard case .void(let reason) = membership.changes.judge(change.dot, in: zone.id, at: heads)
+      else {
         continue
       }
       let sequence = change.dot.sequence

@@ -58,14 +58,15 @@ extension Engine {
       .map { (id: $0.id, box: $0.card.boxKey) }
     if let joined { readers.append((joined.device, joined.card.boxKey)) }
     readers.sort { $0.id < $1.id }
-    let people = Mutant.forgetsWords.isActive ? [] : membership.recoveryKeys(with: joined?.person)
+    let people =
+      Mutant.forgetsWords.isActive ? [] : membership.recovery.recoveryKeys(with: joined?.person)
     return try zones.map { id in
       let zone = try self.zone(id)
       let epoch = try EpochKey.random(groupID: group.bytes, zoneID: id.bytes)
-      let previous = membership.newestEpochs(of: id).suffix(ControlOperation.maximumPrevious)
+      let previous = membership.keys.newestEpochs(of: id).suffix(ControlLimits.maximumPrevious)
       let linked = previous.filter {
         zone.kind == .control || Mutant.epochTellsOfThePast.isActive
-          || !isThreshold && membership.newcomers == .full && membership.isOpenToAll($0)
+          || !isThreshold && membership.newcomers == .full && membership.history.isOpenToAll($0)
       }
       let earlier = linked.compactMap { zone.epoch(id: $0.grant.epoch) }
       return .epoch(
@@ -102,7 +103,7 @@ extension Engine {
     joined: Joining? = nil, nowMilliseconds: UInt64
   ) throws {
     let membership = membership(of: group)
-    guard membership.newcomers == .fromJoin, membership.isForNewcomer(person) else {
+    guard membership.newcomers == .fromJoin, membership.entries.isForNewcomer(person) else {
       try perform([operation], in: group, nowMilliseconds: nowMilliseconds)
       return
     }
@@ -217,7 +218,7 @@ extension Engine {
         || (try? unsealedChanges(of: zone.id))?.isEmpty ?? true
     }
     let membership = membership(of: zone.group)
-    let newest = membership.newestEpochs(of: zone.id)
+    let newest = membership.keys.newestEpochs(of: zone.id)
     guard let current = newest.first(where: { $0.grant.epoch == zone.writeEpoch }) else {
       return false
     }

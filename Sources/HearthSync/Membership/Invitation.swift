@@ -117,7 +117,7 @@ extension InvitationCapsule {
 
   init(decoding body: [UInt8]) throws {
     var reader = ByteReader(body)
-    let limit = ControlOperation.maximumNameBytes
+    let limit = ControlLimits.maximumNameBytes
     guard try reader.byte("bundle version") == InvitationCapsule.version else {
       throw SyncError(
         .malformed, "this invitation was made by a newer version of this program: update it")
@@ -136,7 +136,7 @@ extension InvitationCapsule {
     expiresMilliseconds = try reader.fixed64("expiry")
     controlFrontier = try reader.frontier("control frontier")
     let number = try reader.count(
-      "zones", itemBytes: 50, atMost: ControlOperation.maximumItems)
+      "zones", itemBytes: 50, atMost: ControlLimits.maximumItems)
     var zones: [ZoneGrant] = []
     for _ in 0..<number { zones.append(try InvitationCapsule.zone(from: &reader)) }
     self.zones = zones
@@ -157,7 +157,7 @@ extension InvitationCapsule {
     guard let kind = ZoneKind(rawValue: try reader.byte("zone kind")) else {
       throw CodecError(.unknown, "zone kind", offset: reader.offset)
     }
-    let name = try reader.text("zone name", atMost: ControlOperation.maximumNameBytes)
+    let name = try reader.text("zone name", atMost: ControlLimits.maximumNameBytes)
     let tag = try Bytes16(try reader.raw(16, "zone tag"))
     let sealedSecret = try reader.blob("zone secret", atMost: 256)
     var epochs: [(id: [UInt8], sealed: [UInt8])] = []
@@ -275,7 +275,7 @@ extension Engine {
   func keys(of zone: ZoneState, for person: PersonID?) -> [EpochKey] {
     let membership = membership(of: zone.group)
     if person != nil, person == membership.person(of: device)?.id { return zone.epochs }
-    let told = Set(membership.epochs(of: zone.id).map(\.grant.epoch))
+    let told = Set(membership.keys.epochs(of: zone.id).map(\.grant.epoch))
     return openKeys(of: zone, for: person).filter {
       told.contains($0.id) || Mutant.handsOnUntoldKeys.isActive
     }
@@ -283,12 +283,13 @@ extension Engine {
 
   private func openKeys(of zone: ZoneState, for person: PersonID?) -> [EpochKey] {
     let membership = membership(of: zone.group)
-    guard zone.kind == .data, membership.withholdsKeys, !Mutant.invitesWithOldKeys.isActive else {
+    guard zone.kind == .data, membership.history.withholdsKeys, !Mutant.invitesWithOldKeys.isActive
+    else {
       return zone.epochs
     }
-    if let person, !membership.isForNewcomer(person) {
+    if let person, !membership.entries.isForNewcomer(person) {
       let open = Set(
-        membership.epochs(of: zone.id).filter { membership.isOpen($0, to: person) }
+        membership.keys.epochs(of: zone.id).filter { membership.history.isOpen($0, to: person) }
           .map(\.grant.epoch))
       return zone.epochs.filter { open.contains($0.id) }
     }
@@ -301,10 +302,10 @@ extension Engine {
   /// somebody joins.
   func keysForNewcomers(of zone: ZoneState) -> [EpochKey] {
     let membership = membership(of: zone.group)
-    guard zone.kind == .data, membership.withholdsKeys else { return zone.epochs }
+    guard zone.kind == .data, membership.history.withholdsKeys else { return zone.epochs }
     guard membership.newcomers == .full else { return [zone.currentEpoch].compactMap { $0 } }
     let open = Set(
-      membership.epochs(of: zone.id).filter(membership.isOpenToAll).map(\.grant.epoch))
+      membership.keys.epochs(of: zone.id).filter(membership.history.isOpenToAll).map(\.grant.epoch))
     return zone.epochs.filter { open.contains($0.id) }
   }
 
@@ -411,7 +412,7 @@ extension Engine {
     var join = ControlOperation.Join(
       invite: id, person: person, personName: personName, device: card(named: deviceName),
       proof: [])
-    join.proof = secret.sign(Membership.joinHash(of: join, group: capsule.group))
+    join.proof = secret.sign(ControlSignature.joinHash(of: join, group: capsule.group))
     try perform([.join(join)], in: capsule.group, nowMilliseconds: nowMilliseconds)
   }
 

@@ -99,7 +99,7 @@ package protocol ProjectionSource {
   func count(of table: String, in range: RowRange) throws -> Int
   /// The person who uses a device, by the control operations of the zone's group; nil for a
   /// stranger.
-  func member(of device: DeviceID) throws -> Membership.Person?
+  func member(of device: DeviceID) throws -> Member?
 }
 
 /// A range of a projection's rows, in the order of one of the table's indexes or of its key.

@@ -172,7 +172,7 @@ struct SegmentOpener {
     guard let first = changes.first, first.dot.sequence == 1 else { return nil }
     let entries = first.controlOperations.filter { $0.phase == 0 }
     guard entries.count == 1 else { return nil }
-    return membership.introduction(entries[0], at: first.dot, in: zone.group)
+    return membership.introductions.introduction(entries[0], at: first.dot, in: zone.group)
   }
 
   private func verify(_ bytes: [UInt8], author: Author, card: DeviceCard) throws {

@@ -9,7 +9,7 @@ extension Engine {
   func looksAtSnapshots(of id: ZoneID) throws -> Bool {
     let zone = try zone(id)
     let membership = membership(of: zone.group)
-    let least = membership.withholdsKeys ? Role.member : .admin
+    let least = membership.history.withholdsKeys ? Role.member : .admin
     guard zone.kind == .data, membership.person(of: device) != nil,
       let role = membership.role(of: device)
     else { return false }
@@ -106,7 +106,7 @@ extension Engine {
     let membership = membership(of: zone.group)
     return !zone.forkEnds.isEmpty
       || heads.contains {
-        membership.isOverruled(
+        membership.changes.isOverruled(
           Dot(author: $0.author, sequence: $0.sequence), in: zone.id, at: $0.controlSeen)
       }
   }

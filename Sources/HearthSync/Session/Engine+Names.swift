@@ -86,7 +86,7 @@ extension Engine {
     let membership = membership(of: zone.group)
     guard membership.card(of: device) != nil else { return nil }
     // Under the key of a removal that came to nothing, say.
-    let isLost = membership.isLost(keyTagged: header.epochTag, of: zone.id, zone.kind)
+    let isLost = membership.keyHolders.isLost(keyTagged: header.epochTag, of: zone.id, zone.kind)
     return isLost && !Mutant.believesClosedFiles.isActive ? .closed : .signed
   }
 
@@ -155,7 +155,7 @@ extension Engine {
   }
 
   private func digestOfHolders(of zone: ZoneID) throws -> [UInt8] {
-    membership(of: try self.zone(zone).group).digestOfHolders(of: zone)
+    membership(of: try self.zone(zone).group).keys.digestOfHolders(of: zone)
   }
 
   func remember(

@@ -19,7 +19,9 @@ extension Engine {
     stored: [StoredSegment]
   ) throws -> Bool {
     let membership = membership(of: zone.group)
-    guard membership.withholdsKeys, !Mutant.noSnapshotForNewcomers.isActive else { return false }
+    guard membership.history.withholdsKeys, !Mutant.noSnapshotForNewcomers.isActive else {
+      return false
+    }
     // What this device has of before its own coming is in none of its segments.
     let base = try baseHeads(of: zone)
     let isBeyond = base.contains {
@@ -47,16 +49,16 @@ extension Engine {
     _ tags: [Identifier], of zone: ZoneState
   ) throws -> Set<Identifier> {
     let membership = membership(of: zone.group)
-    guard membership.withholdsKeys, !Mutant.forgetsWhoCameMeanwhile.isActive,
+    guard membership.history.withholdsKeys, !Mutant.forgetsWhoCameMeanwhile.isActive,
       let current = zone.currentEpoch.map({ Identifier($0.tag) })
     else { return Set(tags) }
     let wanted = Set(tags + [current])
     var serving: Set<Identifier> = []
-    for epoch in membership.epochs(of: zone.id) {
+    for epoch in membership.keys.epochs(of: zone.id) {
       let tag = Identifier(try EpochKey.tag(ofID: epoch.grant.epoch))
       guard wanted.contains(tag) else { continue }
       let isForAll = membership.devices.allSatisfy {
-        membership.mayBeGiven(epoch, of: .data, to: $0.id)
+        membership.history.mayBeGiven(epoch, of: .data, to: $0.id)
       }
       if isForAll { serving.insert(tag) }
     }
@@ -65,7 +67,7 @@ extension Engine {
 
   /// The tags of the epochs of a zone that open invitations carry.
   func epochsOfOpenInvites(in zone: ZoneState) throws -> [Identifier] {
-    try membership(of: zone.group).epochsOfOpenInvites(in: zone.id).map {
+    try membership(of: zone.group).keys.epochsOfOpenInvites(in: zone.id).map {
       Identifier(try EpochKey.tag(ofID: $0.grant.epoch))
     }
   }
@@ -80,12 +82,12 @@ extension Engine {
   /// The tags of the epochs of a zone whose keys nobody gives this device, once it is in the group.
   func closedTags(in zone: ZoneState) throws -> Set<Identifier> {
     let membership = membership(of: zone.group)
-    guard zone.kind == .data, membership.withholdsKeys, membership.isActive(device) else {
+    guard zone.kind == .data, membership.history.withholdsKeys, membership.isActive(device) else {
       return []
     }
-    let closed = membership.epochs(of: zone.id).filter { epoch in
+    let closed = membership.keys.epochs(of: zone.id).filter { epoch in
       zone.epoch(id: epoch.grant.epoch) == nil
-        && !membership.mayBeGiven(epoch, of: zone.kind, to: device)
+        && !membership.history.mayBeGiven(epoch, of: zone.kind, to: device)
     }
     return Set(try closed.map { Identifier(try EpochKey.tag(ofID: $0.grant.epoch)) })
   }
@@ -94,7 +96,7 @@ extension Engine {
   /// newcomers: it is of no use here, and nothing is wrong with it.
   func isWithheld(_ chunk: [UInt8], in zone: ZoneState) throws -> Bool {
     let membership = membership(of: zone.group)
-    guard membership.withholdsKeys else { return false }
+    guard membership.history.withholdsKeys else { return false }
     let header = try Envelope.parseHeader(chunk, minimumSuite: membership.acceptedSuite)
     return zone.epoch(tag: header.epochTag) == nil
   }
@@ -104,7 +106,7 @@ extension Engine {
   func isOutrun(
     _ segment: PendingEntry, in zone: ZoneState, _ membership: Membership
   ) -> Bool {
-    guard zone.kind == .data, membership.withholdsKeys,
+    guard zone.kind == .data, membership.history.withholdsKeys,
       let end = waitingEnd(of: segment, in: zone)
     else { return false }
     return end.sequence <= zone.head(of: end.author).sequence
@@ -124,7 +126,8 @@ extension Engine {
   package func awaitsSnapshot(_ id: ZoneID) throws -> Bool {
     let zone = try zone(id)
     if try !closedSegments(of: zone).isEmpty { return true }
-    return try membership(of: zone.group).withholdsKeys && authorLessenedInBase(of: id) != nil
+    return try membership(of: zone.group).history.withholdsKeys
+      && authorLessenedInBase(of: id) != nil
   }
 
   /// The segments that lie here under keys that nobody gives this device; not those whose key is
@@ -150,7 +153,8 @@ extension Engine {
   /// Whether a zone needs a later snapshot than the one that it rests on; nil if it does not.
   func snapshotNeed(of id: ZoneID, isOutdated: Bool) throws -> SnapshotNeed? {
     let zone = try zone(id)
-    guard zone.kind == .data, !zone.frontier.isEmpty, membership(of: zone.group).withholdsKeys
+    guard zone.kind == .data, !zone.frontier.isEmpty,
+      membership(of: zone.group).history.withholdsKeys
     else { return nil }
     if isOutdated { return .outdated }
     let closed = try closedSegments(of: zone).compactMap { waitingEnd(of: $0, in: zone) }
@@ -281,7 +285,7 @@ extension Engine {
   private func isLossAllowed(of head: LogHead, in zone: ZoneState, isOutdated: Bool) -> Bool {
     zone.forkEnds[head.author] != nil
       || isOutdated && head.author.device != device
-        && membership(of: zone.group).isOverruled(
+        && membership(of: zone.group).changes.isOverruled(
           Dot(author: head.author, sequence: head.sequence), in: zone.id, at: head.controlSeen)
   }
 

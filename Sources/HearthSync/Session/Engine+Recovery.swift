@@ -115,7 +115,7 @@ extension Engine {
     return try exchangedGroups.compactMap { group in
       let membership = membership(of: group)
       guard membership.people.contains(where: { $0.id == person }), membership.isActive(device),
-        membership.recoveryKeys(of: person)?.box == box.bytes
+        membership.recovery.recoveryKeys(of: person)?.box == box.bytes
       else { return nil }
       let own = zones.filter { $0.group == group }
         .sorted { ($0.kind.rawValue, $0.id) < ($1.kind.rawValue, $1.id) }
@@ -249,7 +249,7 @@ extension Engine {
       isNew = try draft.addRecoveredZones(of: group, for: person, with: root)
       let membership = draft.membership(of: group)
       let listed = draft.zones.filter { $0.group == group }
-        .flatMap { membership.epochs(of: $0.id).map(\.grant) }
+        .flatMap { membership.keys.epochs(of: $0.id).map(\.grant) }
       for grant in listed + (try draft.waitingGrants(of: group)) {
         guard let place = draft.zones.firstIndex(where: { $0.id == grant.zone }),
           draft.zones[place].group == group, draft.zones[place].epoch(id: grant.epoch) == nil,
@@ -272,7 +272,7 @@ extension Engine {
     of group: GroupID, for person: PersonID, with root: RecoveryRoot
   ) throws -> Bool {
     let membership = membership(of: group)
-    guard let genesis = membership.genesis, let keys = membership.recoveryKeys(of: person),
+    guard let genesis = membership.genesis, let keys = membership.recovery.recoveryKeys(of: person),
       keys.box == root.publicKeys.box
     else { return false }
     var isNew = false
@@ -332,13 +332,13 @@ extension Engine {
   ) throws {
     let membership = membership(of: group)
     let before = told
-    for use in membership.recoveryUses() {
+    for use in membership.recovery.recoveryUses() {
       guard use.device != device, let text = words(on: use, membership) else { continue }
       told.insert(use.device)
       guard try store.facts.value(of: Engine.recoveryFact(use.id)) == nil else { continue }
       let isNoNews =
         group == privateGroup && before.contains(use.device)
-        || membership.came(device, after: use)
+        || membership.recovery.came(device, after: use)
       // One use of the words is written into every group of the person, and is one piece of news.
       let news =
         if case .recover = use.operation {
@@ -389,7 +389,7 @@ extension Engine {
         recover.revokesOthers ? ", and all other devices of \(name) were revoked with it" : ""
       guard membership.person(of: device)?.id != person else {
         // By its id: a thief chooses the name, which may be yours, or more than a word to a shell.
-        let digits = Membership.deviceID(of: recover.device)?.hex.prefix(8) ?? "ID"
+        let digits = ControlIdentity.deviceID(of: recover.device)?.hex.prefix(8) ?? "ID"
         return "your recovery words were used to add the device \(recover.device.name)"
           + (recover.revokesOthers ? ", and all your other devices were revoked with it" : "")
           + ": if that was not you, "

@@ -50,8 +50,8 @@ extension Engine {
   /// nobody who let this device in can make a snapshot any more, the owner speaks for them.
   func introducers(in group: GroupID) -> [PersonID] {
     let membership = membership(of: group)
-    let introducers = membership.introducers(of: device)
-    guard membership.withholdsKeys, let owner = membership.owner,
+    let introducers = membership.entries.introducers(of: device)
+    guard membership.history.withholdsKeys, let owner = membership.owner,
       let own = membership.person(of: device)?.id, !introducers.contains(owner)
     else { return introducers }
     let canSpeak = introducers.contains { person in
@@ -62,7 +62,7 @@ extension Engine {
   }
 
   /// The others whose word alone this device believes and who can give it, in order of id.
-  package func awaitedVoices(in group: GroupID) -> [Membership.Person] {
+  package func awaitedVoices(in group: GroupID) -> [Member] {
     let membership = membership(of: group)
     let own = membership.person(of: device)?.id
     let introducers = introducers(in: group)
@@ -163,7 +163,7 @@ extension Engine {
     of zone: ZoneState, known: [KnownSnapshot], holding listing: TransportListing
   ) throws -> Bool {
     let membership = membership(of: zone.group)
-    guard !membership.withholdsKeys, try store.snapshots.base(of: zone.id) != nil else {
+    guard !membership.history.withholdsKeys, try store.snapshots.base(of: zone.id) != nil else {
       return false
     }
     let isSaid = try known.contains {

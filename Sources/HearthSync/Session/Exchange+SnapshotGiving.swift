@@ -76,10 +76,10 @@ extension Engine {
     guard zone.kind == .data, let role = membership.role(of: device),
       role.rank >= Role.admin.rank,
       zone.heads.allSatisfy({
-        $0.forkedAt == nil || membership.withholdsKeys && isEnded($0, zone)
+        $0.forkedAt == nil || membership.history.withholdsKeys && isEnded($0, zone)
       })
     else { return false }
-    return try membership.withholdsKeys || store.snapshots.base(of: id) != nil
+    return try membership.history.withholdsKeys || store.snapshots.base(of: id) != nil
       || SnapshotPlan.pays(stored, applied: zone.frontier, beyond: Frontier())
   }
 
@@ -93,7 +93,8 @@ extension Engine {
     let mayServe = try epochsForAllMembers(known.map(\.epoch), of: zone)
     let serving = try known.filter {
       try zone.frontier.covers($0.frontier) && !isRefuted(word(of: $0, in: zone), in: zone)
-        && (!membership.withholdsKeys || keys.contains($0.epoch) && mayServe.contains($0.epoch))
+        && (!membership.history.withholdsKeys
+          || keys.contains($0.epoch) && mayServe.contains($0.epoch))
     }
     let isAsked = membership.person(of: device).map { membership.isAskedForWord($0.id) } ?? false
     let said = try serving.filter { try !isAsked || isSaid(word(of: $0, in: zone), in: zone) }

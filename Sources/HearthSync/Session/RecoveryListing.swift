@@ -105,7 +105,7 @@ package struct RecoveryListing: Sendable {
   }
 
   private init(reading bytes: [UInt8]) throws {
-    let limit = ControlOperation.maximumNameBytes
+    let limit = ControlLimits.maximumNameBytes
     var reader = ByteReader(bytes)
     guard try reader.byte("listing version") == RecoveryListing.version else {
       throw SyncError(
@@ -123,7 +123,7 @@ package struct RecoveryListing: Sendable {
       let name = try reader.text("group name", atMost: limit)
       let attestation =
         database == .personal ? try reader.blob("attestation", atMost: Signature.count) : []
-      let count = try reader.count("zones", itemBytes: 115, atMost: ControlOperation.maximumItems)
+      let count = try reader.count("zones", itemBytes: 115, atMost: ControlLimits.maximumItems)
       var zones: [InvitationCapsule.ZoneGrant] = []
       for _ in 0..<count { zones.append(try RecoveryListing.zone(from: &reader)) }
       groups.append(
@@ -138,7 +138,7 @@ package struct RecoveryListing: Sendable {
     guard let kind = ZoneKind(rawValue: try reader.byte("zone kind")) else {
       throw CodecError(.unknown, "zone kind", offset: reader.offset)
     }
-    let name = try reader.text("zone name", atMost: ControlOperation.maximumNameBytes)
+    let name = try reader.text("zone name", atMost: ControlLimits.maximumNameBytes)
     let tag = try Bytes16(try reader.raw(16, "zone tag"))
     let secret = try reader.raw(sealedBytes, "zone secret")
     let number = try reader.count("epochs", itemBytes: 32 + sealedBytes, atMost: maximumEpochs)

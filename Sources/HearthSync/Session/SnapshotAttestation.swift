@@ -43,7 +43,7 @@ extension Membership {
     var seen: Set<PersonID> = [person]
     var rest = [person]
     while let next = rest.popLast() {
-      for other in whoLetIn(next) where seen.insert(other).inserted {
+      for other in entries.whoLetIn(next) where seen.insert(other).inserted {
         if other == maker { return false }
         rest.append(other)
       }
@@ -55,7 +55,8 @@ extension Membership {
   ///
   /// Those whom the person let in do; an owner speaks for everybody whom nobody else can speak for.
   package func isAskedForWord(_ person: PersonID) -> Bool {
-    person == owner || people.contains { $0.id != person && whoLetIn($0.id).contains(person) }
+    person == owner
+      || people.contains { $0.id != person && entries.whoLetIn($0.id).contains(person) }
       || openInvites.contains { self.person(of: $0.creator)?.id == person }
   }
 }

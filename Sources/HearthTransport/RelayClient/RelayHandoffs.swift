@@ -43,7 +43,7 @@ struct RelayHandoffs<Turns: ReplicaTurns> {
       return false
     }
     let membership = try engine.membership(of: control.group)
-    let epochs = membership.epochs(of: control.id).filter { membership.isValid($0) }
+    let epochs = membership.keys.epochs(of: control.id).filter { membership.keys.isValid($0) }
     let reached = epochs.filter { control.holdsEpoch($0.grant.epoch) }.map(\.depth).max() ?? -1
     return !control.isEpochOver && !epochs.contains { $0.depth > reached }
   }

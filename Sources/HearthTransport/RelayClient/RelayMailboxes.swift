@@ -140,7 +140,7 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
     }
     devices.sort { ($1.role.rawValue, $0.id) < ($0.role.rawValue, $1.id) }
     var words: [[UInt8]] = []
-    for (person, keys) in membership.recoveryKeys() {
+    for (person, keys) in membership.recovery.recoveryKeys() {
       guard let role = membership.person(person)?.role, role.rawValue >= Role.admin.rawValue,
         let key = try? relay.rosters.pseudonym(of: keys.sign, relayID: relayID)
       else { continue }

@@ -62,7 +62,7 @@ final class ClosedDays {
   private let present: PeriodClose.Terms
   private var closes: [RecordID: PeriodClose?] = [:]
   private var owners: [PeriodKind: [Int: PeriodClose?]] = [:]
-  private var members: [DeviceID: Membership.Person?] = [:]
+  private var members: [DeviceID: Member?] = [:]
   /// The record of one setting; nil before it is read.
   private var missedSetting: RecordState??
 
@@ -73,7 +73,7 @@ final class ClosedDays {
   }
 
   /// Returns the person of a device; nil for a stranger.
-  func member(of device: DeviceID) throws -> Membership.Person? {
+  func member(of device: DeviceID) throws -> Member? {
     if let known = members[device] { return known }
     let member = try source.member(of: device)
     members[device] = .some(member)

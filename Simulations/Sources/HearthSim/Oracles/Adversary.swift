@@ -65,7 +65,7 @@ struct Adversary {
       case .recover(let recover): recover.device
       default: nil
       }
-    return card.flatMap { Membership.deviceID(of: $0) } == device.deviceID
+    return card.flatMap { ControlIdentity.deviceID(of: $0) } == device.deviceID
   }
 
   private func giveEverything(to thief: SimDevice) throws {

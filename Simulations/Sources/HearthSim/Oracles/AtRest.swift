@@ -133,7 +133,7 @@ struct AtRest {
       // Who has no newer key reads of the next one in a file under the one before: it stays.
       let engine = try device.engine()
       let keys = engine.zones.filter { $0.database == .shared && $0.kind == .control }
-        .reduce(0) { $0 + engine.membership(of: $1.group).epochs(of: $1.id).count }
+        .reduce(0) { $0 + engine.membership(of: $1.group).keys.epochs(of: $1.id).count }
       // What a stranger or a changed program put there nobody else may take away.
       let files = folder.names.count { world.isHonest($0) && !isUnknown($0, held) }
       let bound =

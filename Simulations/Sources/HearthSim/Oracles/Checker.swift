@@ -281,7 +281,7 @@ struct Checker {
   private mutating func noteKeys(_ control: ZoneState, _ engine: Engine<ReplicaStore>) {
     let membership = engine.membership(of: control.group)
     for zone in engine.zones where zone.group == control.group {
-      for record in membership.epochs(of: zone.id) where keysMade[record.grant.epoch] == nil {
+      for record in membership.keys.epochs(of: zone.id) where keysMade[record.grant.epoch] == nil {
         keysMade[record.grant.epoch] = control.frontier
       }
     }

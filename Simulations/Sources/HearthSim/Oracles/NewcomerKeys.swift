@@ -53,7 +53,7 @@ struct NewcomerKeys {
   /// The keys that a device has, those that are sealed to it, and all to which they lead.
   private func keys(of device: SimDevice, in home: ZoneID) throws -> [EpochKey] {
     let group = try member.group()
-    let epochs = try member.membership().epochs(of: home)
+    let epochs = try member.membership().keys.epochs(of: home)
     var keys: [[UInt8]: EpochKey] = [:]
     for key in try device.engine().zone(home).epochs { keys[key.id] = key }
     for epoch in epochs {

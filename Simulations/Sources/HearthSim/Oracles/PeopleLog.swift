@@ -75,9 +75,9 @@ struct PeopleLog {
 
   private static func joiner(of operation: ControlOperation) -> DeviceID? {
     switch operation {
-    case .join(let join): Membership.deviceID(of: join.device)
-    case .admit(let admit): Membership.deviceID(of: admit.join.device)
-    case .recover(let recover): Membership.deviceID(of: recover.device)
+    case .join(let join): ControlIdentity.deviceID(of: join.device)
+    case .admit(let admit): ControlIdentity.deviceID(of: admit.join.device)
+    case .recover(let recover): ControlIdentity.deviceID(of: recover.device)
     default: nil
     }
   }

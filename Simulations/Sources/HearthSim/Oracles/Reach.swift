@@ -102,7 +102,9 @@ struct Reach {
       try !$0.isOldBuild && $0.usesFolder && $0.membership().role(of: $0.deviceID)?.rank ?? 0 >= 3
     }
     // Who is not given every key cannot go through all that ever was.
-    guard let host, let home = host.home, try !host.membership().withholdsKeys else { return }
+    guard let host, let home = host.home, try !host.membership().history.withholdsKeys else {
+      return
+    }
     host.clock.set(to: world.now, at: world.now)
     let fresh = try world.addFresh(named: "FreshByArchive")
     do {

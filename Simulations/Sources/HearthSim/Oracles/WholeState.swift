@@ -123,7 +123,7 @@ struct WholeState {
       // newcomers: the members' log names them all.
       let engine = try device.engine()
       let epochs =
-        engine.zones.map { engine.membership(of: $0.group).epochs(of: $0.id).count }.max() ?? 0
+        engine.zones.map { engine.membership(of: $0.group).keys.epochs(of: $0.id).count }.max() ?? 0
       guard let most = counts.values.max(), most > bound + 2 * epochs, !hasResurrection else {
         continue
       }
@@ -143,7 +143,7 @@ struct WholeState {
     }
     guard let host, let home = host.home else { return }
     // Where newcomers are not given every key, the household itself sees to a snapshot.
-    let isWithheld = try host.membership().withholdsKeys
+    let isWithheld = try host.membership().history.withholdsKeys
     guard isWithheld || world.isDrawn(for: "newcomer") else { return }
     host.clock.set(to: world.now, at: world.now)
     let bySnapshot = isWithheld || world.plan.seed.isMultiple(of: 2)

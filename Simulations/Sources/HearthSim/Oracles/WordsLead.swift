@@ -19,7 +19,7 @@ struct WordsLead {
     let log = try PeopleLog(of: first, in: world)
     guard log.isWhole else { return }
     for person in membership.people.map(\.id) {
-      guard let keys = membership.recoveryKeys(of: person),
+      guard let keys = membership.recovery.recoveryKeys(of: person),
         let root = world.sheets.root(of: person, box: keys.box)
       else { continue }
       try keysAreSealed(to: root, of: person, log, on: first)
@@ -84,7 +84,7 @@ struct WordsLead {
     let entry = log.entries[place]
     let seen = entry.stated.joined(with: Frontier([(entry.dot.author, entry.dot.sequence)]))
     let membership = try device.membership(seenBy: seen)
-    return membership.recoveryKeys(of: person)?.box == root.publicKeys.box
+    return membership.recovery.recoveryKeys(of: person)?.box == root.publicKeys.box
       && membership.people.contains { $0.id == person }
   }
 

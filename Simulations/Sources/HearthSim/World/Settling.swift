@@ -110,7 +110,7 @@ struct Settling {
       let tags = Set(closed.filter { opened.contains($0.key) }.values)
       guard !tags.isEmpty else { return false }
       let control = try outsider.engine().controlZone(of: outsider.group()).id
-      return try outsider.membership().epochs(of: control)
+      return try outsider.membership().keys.epochs(of: control)
         .filter { tags.contains(try EpochKey.tag(ofID: $0.grant.epoch).array) }
         // A member for whom the key was sealed has to have it.
         .allSatisfy { $0.grant.wraps.allSatisfy { !inside.contains($0.recipient) } }

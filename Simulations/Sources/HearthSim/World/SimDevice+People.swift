@@ -74,9 +74,9 @@ extension SimDevice {
       && endings.allSatisfy { ending in
         let before = try informed.membership(seenBy: ending.stated)
         guard before.isActive(deviceID) else { return true }
-        let told = before.toldKeys(
-          of: control, .control, before.epochs(of: control), by: deviceID)
-        return !before.newestEpochs(of: control).contains { told.contains($0.grant.epoch) }
+        let told = before.keyHolders.toldKeys(
+          of: control, .control, before.keys.epochs(of: control), by: deviceID)
+        return !before.keys.newestEpochs(of: control).contains { told.contains($0.grant.epoch) }
       }
   }
 

@@ -39,7 +39,7 @@ extension SimDevice {
   /// Puts the capsule of the person's words where a way lacks a good one.
   func giveCapsule(to way: Way, from engine: Engine<ReplicaStore>) throws {
     guard let home, let zone = try? engine.zone(home) else { return }
-    let keys = engine.membership(of: zone.group).recoveryKeys(of: person)
+    let keys = engine.membership(of: zone.group).recovery.recoveryKeys(of: person)
     guard let root = sheets?.root(of: person, box: keys?.box) else { return }
     way.lay(
       SimDevice.capsuleName(of: root).scope,
@@ -136,7 +136,7 @@ extension SimDevice {
     } while try engine.takeRecoveryKeys(of: group.id, for: person, with: root)
     let membership = engine.membership(of: group.id)
     guard membership.people.contains(where: { $0.id == person }),
-      membership.recoveryKeys(of: person)?.sign == root.publicKeys.sign
+      membership.recovery.recoveryKeys(of: person)?.sign == root.publicKeys.sign
     else { throw StepFailure("the household does not know these words") }
     for zone in engine.zones where zone.group == group.id && zone.kind == .data {
       for way in ways {

@@ -11,7 +11,7 @@ extension World {
       _ = try words(of: device)
       return
     }
-    let held = try device.membership().recoveryKeys(of: device.person)?.box
+    let held = try device.membership().recovery.recoveryKeys(of: device.person)?.box
     guard let old = sheets.root(of: device.person, box: held) else {
       throw StepFailure("\(device.name) has no words")
     }
@@ -29,7 +29,7 @@ extension World {
 
   /// The recovery words of a device's person, which are made where it has none.
   func words(of device: SimDevice) throws -> RecoveryRoot {
-    let held = try device.membership().recoveryKeys(of: device.person)
+    let held = try device.membership().recovery.recoveryKeys(of: device.person)
     if let held {
       guard let root = sheets.root(of: device.person, box: held.box) else {
         throw StepFailure("\(device.name) has words that nobody made")
