@@ -12,6 +12,12 @@ struct Judge: Sendable {
     doubledWords = DoubledWords(log)
   }
 
+  /// Makes a judge of no log, to stand for one that is taken out for a pass.
+  init(group: GroupID) {
+    checks = ClaimChecks(group: group, proofs: ProofBook(), count: 0)
+    doubledWords = DoubledWords()
+  }
+
   /// Begins a pass over a log.
   mutating func begin(_ log: ControlLog) {
     authorities = [Authority?](repeating: nil, count: log.causality.authorCount)

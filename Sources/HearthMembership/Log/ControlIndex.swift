@@ -3,25 +3,25 @@ import HearthCRDT
 /// The operations of a control log in log order, with effect or without, by author and subject.
 ///
 /// A query about a device or a person reads only the few operations about it, not the whole log.
-package struct ControlIndex: Sendable {
+struct ControlIndex: Sendable {
   /// The operations that created the group: one, or one for each branch of a forked log.
   private(set) var geneses: [Int] = []
   /// Operations that enrol a device, by device.
-  package private(set) var enrolments: [DeviceID: [Int]] = [:]
+  private(set) var enrolments: [DeviceID: [Int]] = [:]
   /// Operations that revoke a device.
-  package private(set) var revocations: [DeviceID: [Int]] = [:]
+  private(set) var revocations: [DeviceID: [Int]] = [:]
   /// Operations that admit a person or a further device of that person.
-  package private(set) var additions: [PersonID: [Int]] = [:]
+  private(set) var additions: [PersonID: [Int]] = [:]
   /// Operations that end a person's membership.
-  package private(set) var removals: [PersonID: [Int]] = [:]
+  private(set) var removals: [PersonID: [Int]] = [:]
   /// Operations that end all other devices of a person.
-  package private(set) var recoveries: [PersonID: [Int]] = [:]
+  private(set) var recoveries: [PersonID: [Int]] = [:]
   /// Operations that enrol a device with a person's recovery words.
-  package private(set) var recovered: [PersonID: [Int]] = [:]
+  private(set) var recovered: [PersonID: [Int]] = [:]
   /// Operations that set a person's role; an ownership handover sets two.
-  package private(set) var roles: [PersonID: [Int]] = [:]
+  private(set) var roles: [PersonID: [Int]] = [:]
   /// Operations that set the public keys of a person's recovery words.
-  package private(set) var words: [PersonID: [Int]] = [:]
+  private(set) var words: [PersonID: [Int]] = [:]
   /// Operations that make, use or close an invitation, by the invitation's number.
   private(set) var invites = NumberedLists()
   private(set) var uses = NumberedLists()
@@ -32,8 +32,8 @@ package struct ControlIndex: Sendable {
   private(set) var acceptances: [Int] = []
   private(set) var policies: [Int] = []
   private(set) var epochs: [Int] = []
-  package private(set) var wrapAdds: [Int] = []
-  package private(set) var complaints: [Int] = []
+  private(set) var wrapAdds: [Int] = []
+  private(set) var complaints: [Int] = []
   /// Explicit confirmations, by the operation that they confirm.
   private(set) var confirmations: [RecordID: [Int]] = [:]
   /// Epoch operations, by the devices that receive their keys.

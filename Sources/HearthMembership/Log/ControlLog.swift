@@ -2,8 +2,8 @@ import HearthCRDT
 
 /// A group's control operations in the one order on which all replicas agree: causal, and between
 /// concurrent operations by Lamport number, author and sequence number.
-package struct ControlLog: Sendable {
-  package private(set) var items: [ControlItem]
+struct ControlLog: Sendable {
+  private(set) var items: [ControlItem]
   /// The operations of the initial log, contiguous for fast passes; added operations are not in
   /// this array, since each addition would copy all of it.
   private let first: [ControlOperation]
@@ -109,7 +109,7 @@ package struct ControlLog: Sendable {
   }
 
   /// Whether an operation is in the past of a later one, or earlier in the same change; O(1).
-  package func sees(_ later: Int, _ earlier: Int) -> Bool {
+  func sees(_ later: Int, _ earlier: Int) -> Bool {
     if Mutant.comparesClocks.isActive {
       return earlier < later && items[earlier].version.time < items[later].version.time
     }
@@ -121,7 +121,7 @@ package struct ControlLog: Sendable {
   func author(_ place: Int) -> Int { causality.column[changes[place]] }
 
   /// Whether neither operation had seen the other.
-  package func areConcurrent(_ one: Int, _ other: Int) -> Bool {
+  func areConcurrent(_ one: Int, _ other: Int) -> Bool {
     one != other && !sees(one, other) && !sees(other, one)
   }
 
@@ -139,7 +139,7 @@ package struct ControlLog: Sendable {
   }
 
   /// Whether two operations are in two branches of one incarnation's log.
-  package func areBranches(_ one: Int, _ other: Int) -> Bool {
+  func areBranches(_ one: Int, _ other: Int) -> Bool {
     items[one].version.dot.author == items[other].version.dot.author && areConcurrent(one, other)
   }
 }

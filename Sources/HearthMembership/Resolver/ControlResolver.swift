@@ -54,15 +54,25 @@ struct ControlResolver: Sendable {
   private mutating func pass(from start: Int) {
     passes += 1
     stock = Stock()
+    var judge = takeJudge()
     judge.begin(findings.log)
     findings.live.truncate(to: start)
     let before = findings.isLive
     for place in start..<findings.log.items.count { findings.isLive[place] = false }
-    for place in start..<findings.log.items.count { judgeOne(place) }
+    for place in start..<findings.log.items.count { judgeOne(place, by: &judge) }
+    self.judge = judge
     if findings.isLive != before { isRoundSteady = false }
   }
 
-  private mutating func judgeOne(_ place: Int) {
+  /// Takes the judge out of the resolver: a judge inside could not change its caches and read the
+  /// findings beside it without a copy of them.
+  private mutating func takeJudge() -> Judge {
+    var judge = Judge(group: group)
+    swap(&self.judge, &judge)
+    return judge
+  }
+
+  private mutating func judgeOne(_ place: Int, by judge: inout Judge) {
     let verdict = judge.verdict(of: place, in: findings)
     if !findings.log.operation(place).leavesAuthor(verdict.person) {
       judge.forget(findings.log.author(place))
@@ -118,6 +128,8 @@ struct ControlResolver: Sendable {
       findings.live.withdraw(place)
       isRoundSteady = false
     }
+    var judge = takeJudge()
+    defer { self.judge = judge }
     let later = findings.index.acceptances[
       findings.index.acceptances.partitionPoint { $0 > first }...]
     for acceptance in later where findings.strikes[acceptance] == nil {
@@ -322,12 +334,14 @@ extension ControlResolver {
 
   private mutating func add(_ place: Int) -> Bool {
     stock = Stock()
+    var judge = takeJudge()
+    defer { self.judge = judge }
     judge.extend(to: findings.log)
     let item = findings.log.items[place]
     findings.index.add(place, of: findings.log, group: group)
     findings.extend()
-    judgeOne(place)
-    guard settleHandOvers(place), settleAlone(place, item) else { return false }
+    judgeOne(place, by: &judge)
+    guard settleHandOvers(place), settleAlone(place, item, by: &judge) else { return false }
     if findings.verdicts[place].refusal == nil { note(place) }
     return true
   }
@@ -355,7 +369,9 @@ extension ControlResolver {
   }
 
   /// Decides the joins that the last operation makes or confirms; false if others may be affected.
-  private mutating func settleAlone(_ place: Int, _ item: ControlItem) -> Bool {
+  private mutating func settleAlone(
+    _ place: Int, _ item: ControlItem, by judge: inout Judge
+  ) -> Bool {
     let confirmed: [Int]
     switch item.operation {
     case .genesis, .acceptOwner: return false
@@ -365,7 +381,7 @@ extension ControlResolver {
       findings.confirmations[place] = place
       findings.live.truncate(to: place)
       findings.isLive[place] = false
-      judgeOne(place)
+      judgeOne(place, by: &judge)
       return true
     case .confirm(let targets):
       let ids = Set(targets)
