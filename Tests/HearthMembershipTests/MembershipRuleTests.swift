@@ -371,7 +371,7 @@ struct MembershipRuleTests {
     let membership = world.fold()
     #expect(membership.role(of: world.hands[later].id) == .admin)
     for (hand, isAsked) in [(0, true), (admin, true), (heir, false), (later, false)] {
-      let asked = membership.unconfirmed(by: world.hands[hand].id)
+      let asked = membership.entries.unconfirmed(by: world.hands[hand].id)
       #expect(asked.contains(taken) == isAsked, "hand \(hand)")
     }
   }
