@@ -60,7 +60,7 @@ extension Engine {
     let hasTriedStrangers: Bool
     /// Whether this version of Hearth has tried the segments of newer versions.
     let hasTriedFormats: Bool
-    /// Whether a control zone has new segments, which may vouch for strangers.
+    /// Whether a control zone has new segments of members, which may vouch for strangers.
     let hasNews: Bool
 
     /// Whether the reason for a segment's wait is resolved.
@@ -148,10 +148,12 @@ extension Engine {
   private static var formats: [UInt8] { [Envelope.suite, ChangeBatch.formatVersion] }
 
   /// A digest of everything that decides whether an author is a stranger.
+  ///
+  /// It leaves out what this device wrote: whoever has written already did not build on that.
   private func people(around zone: ZoneState) throws -> [UInt8] {
     let control = zone.kind == .control ? zone : try controlZone(of: zone.group)
     var writer = ByteWriter(capacity: 256)
-    writer.frontier(control.frontier)
+    writer.frontier(control.frontier.replacing(marksOf: [device]) { _ in nil })
     writer.varint(zone.epochCount)
     writer.varint(zone.deviceByTag.count)
     return Blake2b.hash(writer.bytes, count: 16)

@@ -108,7 +108,7 @@ extension Engine {
   /// Each segment is opened once, or twice if a stranger wrote it, and its content is released
   /// before the next one. A member may write very many segments that each contain a key.
   private mutating func learnKeys(from blobs: [[UInt8]], in zone: ZoneID) throws {
-    var due = blobs + (try keyBearers(in: zone, hasNews: !blobs.isEmpty))
+    var due = blobs + (try keyBearers(in: zone, beside: blobs))
     var closed: [Bytes16: [[UInt8]]] = [:]
     var strangers: [[UInt8]] = []
     // Segments that are pending on a key arrived earlier.
@@ -158,11 +158,12 @@ extension Engine {
   /// The pending segments that may contain keys: those under known keys, and those of strangers.
   ///
   /// Strangers' segments are included only if there is new knowledge to try them with.
-  private func keyBearers(in zone: ZoneID, hasNews: Bool) throws -> [[UInt8]] {
+  private func keyBearers(in zone: ZoneID, beside blobs: [[UInt8]]) throws -> [[UInt8]] {
     let state = try self.zone(zone)
+    let membership = membership(of: state.group)
     let readiness = try readiness(
-      of: state, membership(of: state.group), isRebuilding: false, hasNews: hasNews,
-      hasWaiting: true)
+      of: state, membership, isRebuilding: false,
+      hasNews: blobs.contains { Intake.isOfMember($0, of: state, membership) }, hasWaiting: true)
     return try store.pending.entries(in: zone)
       .filter {
         ($0.reason == .epoch || $0.reason == .author) && readiness.isReady($0, in: state, [:])
@@ -186,7 +187,8 @@ extension Engine {
       tickedClock = clock
       var intake = Intake(blobs, waiting: try store.pending.entries(in: zone))
       var readiness = try readiness(
-        of: draft, membership, isRebuilding: isRebuilding, hasNews: intake.hasFresh,
+        of: draft, membership, isRebuilding: isRebuilding,
+        hasNews: intake.hasFresh(ofMembersOf: draft, membership),
         hasWaiting: !intake.waiting.isEmpty)
       var judged = try judgedLogs(isRebuilding ? [:] : intake.claims, of: zone, isRebuilding)
       intake.sort(in: draft) { readiness.isReady($0, in: draft, judged.claims) }

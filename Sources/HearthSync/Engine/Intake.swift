@@ -76,8 +76,23 @@ struct Intake {
     return result
   }
 
-  /// Whether new segments remain.
-  var hasFresh: Bool { next < fresh.count }
+  /// Whether new segments remain that name a member's device as their author.
+  func hasFresh(ofMembersOf zone: ZoneState, _ membership: Membership) -> Bool {
+    fresh[next...].contains { Intake.isOfMember($0.bytes, of: zone, membership) }
+  }
+
+  /// Whether a sealed segment names a member's device as its author.
+  ///
+  /// Only members can vouch for a stranger. If strangers' segments counted too, each batch of a
+  /// flood would have all pending ones opened again.
+  static func isOfMember(
+    _ bytes: [UInt8], of zone: ZoneState, _ membership: Membership
+  ) -> Bool {
+    guard let frame = try? EnvelopeFrame(bytes),
+      let device = zone.deviceByTag[Identifier(frame.authorTag)]
+    else { return false }
+    return membership.isActive(device)
+  }
 
   /// Records for every pending segment whether it may be opened, and otherwise which log it waits
   /// for.
