@@ -437,7 +437,7 @@ struct MembershipEngineTests {
       let start = total &- written
       try family.members[0].store.transaction {
         try family.members[0].store.facts.set(
-          Engine<MemoryStore>.epochFact(epoch), to: Engine<MemoryStore>.bytes(of: start))
+          Engine<MemoryStore>.epochFact(epoch), to: start.fixedBytes)
       }
       try family.members[0].maintain(nowMilliseconds: now)
       #expect((try family.members[0].zone(family.zone).currentEpoch?.id != epoch) == isDue)

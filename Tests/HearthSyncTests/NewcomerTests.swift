@@ -32,7 +32,7 @@ struct NewcomerTests {
     let left = world.family.membership(0).invites.filter { !$0.isClosed }
     #expect(
       left.map(\.operation.invite)
-        == [try Engine<MemoryStore>.identifier(asking.secret.publicKeys.inviteID)])
+        == [try Identifier(checking: asking.secret.publicKeys.inviteID)])
     // Saying it again changes nothing.
     try world.setRule(.fromJoin)
     #expect(world.epochs(0).count == before.count + 1)

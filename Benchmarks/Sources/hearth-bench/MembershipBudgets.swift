@@ -48,7 +48,7 @@ struct MembershipBudgets {
     try joining.measure {
       try newcomer.engine.finishJoining(
         capsule, with: invitation.secret,
-        person: try Engine<ReplicaStore>.randomIdentifier(), personName: "P", deviceName: "d",
+        person: try Identifier.random(), personName: "P", deviceName: "d",
         nowMilliseconds: newcomer.tick())
     }
     let segments = try newcomer.news(for: founder, zone: control.id)

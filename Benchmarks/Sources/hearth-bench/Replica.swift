@@ -48,7 +48,7 @@ final class Replica {
     let made = try founder.engine.createGroup(
       GroupFounding(
         database: .shared, zoneNames: ["Home"],
-        person: try Engine<ReplicaStore>.randomIdentifier(), personName: "P1",
+        person: try Identifier.random(), personName: "P1",
         deviceName: "d1"), nowMilliseconds: founder.tick())
     let control = try founder.engine.controlZone(of: made.group).id
     for replica in all { replica.zone = made.zones[0] }
@@ -62,7 +62,7 @@ final class Replica {
       _ = try replica.pull(from: founder, zone: control)
       try replica.engine.finishJoining(
         capsule, with: invitation.secret,
-        person: try Engine<ReplicaStore>.randomIdentifier(), personName: "P\(place + 1)",
+        person: try Identifier.random(), personName: "P\(place + 1)",
         deviceName: "d\(place + 1)", nowMilliseconds: replica.tick())
       _ = try founder.pull(from: replica, zone: control)
     }

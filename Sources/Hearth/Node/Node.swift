@@ -357,7 +357,7 @@ package actor Node {
 extension Node {
   /// Returns a random identifier from the one source of randomness.
   package static func randomIdentifier() -> Identifier {
-    guard let identifier = try? Engine<ReplicaStore>.randomIdentifier() else {
+    guard let identifier = try? Identifier.random() else {
       preconditionFailure("sixteen random bytes are an identifier")
     }
     return identifier

@@ -21,7 +21,7 @@ struct IncarnationNotices: NodeWork {
     let moment = now()
     func add(_ text: String, of device: DeviceID, fact: String) throws {
       try store.transaction {
-        try store.facts.set(fact, to: Engine<ReplicaStore>.bytes(of: moment))
+        try store.facts.set(fact, to: moment.fixedBytes)
         guard !isNewcomer else { return }
         try store.notices.add(
           Notice(kind: .newLife, zone: zone, device: device, text: text, milliseconds: moment))

@@ -53,7 +53,7 @@ extension NodeReplicas.Content {
     try store.transaction {
       try keep(profile, in: store)
       try store.facts.set(
-        Engine<ReplicaStore>.incarnationFact, to: Engine<ReplicaStore>.bytes(of: incarnation))
+        Engine<ReplicaStore>.incarnationFact, to: incarnation.fixedBytes)
     }
     try store.close()
   }

@@ -88,7 +88,7 @@ struct Connections: NodeWork {
 
   /// Checks that a relay answers.
   func greet(_ transport: RelayTransport) async throws {
-    let nobody = try Engine<ReplicaStore>.randomIdentifier()
+    let nobody = try Identifier.random()
     do {
       _ = try await transport.client.open(
         MailboxAccess(mailbox: nobody, keys: [], mayCreate: false))

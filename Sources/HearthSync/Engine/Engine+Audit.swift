@@ -53,7 +53,7 @@ extension Engine {
       }
       let unsealed = try store.log.changes(
         of: head.author, in: id, after: walk.reached, limit: Limits.maximumSegmentChanges * 100)
-      for bytes in unsealed { walk.follow(hash: chainHash(of: bytes, in: zone)) }
+      for bytes in unsealed { walk.follow(hash: zone.chainHash(of: bytes)) }
       walk.end()
       audit.changes += Int(clamping: walk.reached)
       audit.findings += walk.findings

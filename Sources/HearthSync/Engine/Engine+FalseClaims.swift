@@ -47,7 +47,7 @@ extension Engine {
       let author = "\(claim.author.device.hex).\(claim.author.incarnation)"
       let fact = "claim.\(zone.id.hex).\(author).\(claim.sequence)"
       guard try store.facts.value(of: fact) == nil else { continue }
-      try store.facts.set(fact, to: Engine.bytes(of: nowMilliseconds))
+      try store.facts.set(fact, to: nowMilliseconds.fixedBytes)
       try compareSoon(zone, nowMilliseconds: nowMilliseconds)
       try store.notices.add(
         Notice(
@@ -143,7 +143,7 @@ extension Engine {
       guard try store.facts.value(of: fact) == nil else { continue }
       let text = words(for: claim, in: try zone(claim.zone))
       try store.transaction {
-        try store.facts.set(fact, to: Engine.bytes(of: nowMilliseconds))
+        try store.facts.set(fact, to: nowMilliseconds.fixedBytes)
         try store.notices.add(
           Notice(
             kind: .falseClaim, zone: claim.zone, device: claim.device, text: text,

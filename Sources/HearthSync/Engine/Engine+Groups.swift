@@ -29,12 +29,12 @@ extension Engine {
   package mutating func createGroup(
     _ founding: GroupFounding, nowMilliseconds: UInt64
   ) throws -> (group: GroupID, zones: [ZoneID]) {
-    let control = try Engine.randomIdentifier()
+    let control = try Identifier.random()
     let declared = try founding.zoneNames.map { name in
-      ControlOperation.Genesis.ZoneDeclaration(id: try Engine.randomIdentifier(), name: name)
+      ControlOperation.Genesis.ZoneDeclaration(id: try Identifier.random(), name: name)
     }
     let genesis = ControlOperation.Genesis(
-      nonce: try Engine.randomIdentifier(), database: founding.database, controlZone: control,
+      nonce: try Identifier.random(), database: founding.database, controlZone: control,
       zones: declared, founder: founding.person, founderName: founding.personName,
       device: card(named: founding.deviceName), createdMilliseconds: nowMilliseconds)
     let group = Membership.groupID(of: genesis)
@@ -112,13 +112,5 @@ extension Engine {
   package func card(named name: String) -> DeviceCard {
     DeviceCard(
       signKey: identity.publicKeys.sign, boxKey: identity.publicKeys.box, name: name)
-  }
-
-  /// A random identifier, from the only source of randomness.
-  package static func randomIdentifier() throws -> Identifier {
-    guard let identifier = Identifier(bytes: RandomBytes.make(Identifier.byteCount)) else {
-      throw SyncError(.corrupt, "a random id has the wrong length")
-    }
-    return identifier
   }
 }

@@ -33,8 +33,8 @@ extension Engine {
         draft.incarnation = try Engine.nextIncarnation(after: previous)
       }
       try store.facts.set(
-        Engine.incarnationFact, to: Engine.bytes(of: draft.incarnation))
-      try store.facts.set(Engine.lifeFact(draft.author), to: Engine.bytes(of: nowMilliseconds))
+        Engine.incarnationFact, to: draft.incarnation.fixedBytes)
+      try store.facts.set(Engine.lifeFact(draft.author), to: nowMilliseconds.fixedBytes)
       let isAdmitted = try draft.zones.allSatisfy {
         try draft.room(of: $0).admits(draft.author, in: $0)
       }
@@ -66,7 +66,7 @@ extension Engine {
 
   /// The next incarnation number: the next count with random bits, so that two copies differ.
   static func nextIncarnation(after previous: UInt64) throws -> UInt64 {
-    let random = try randomIdentifier().low & 0xffff_ffff
+    let random = try Identifier.random().low & 0xffff_ffff
     return ((previous >> 32) + 1) << 32 | random
   }
 
@@ -77,13 +77,6 @@ extension Engine {
 
   /// The name of the fact that stores the current incarnation.
   package static var incarnationFact: String { "incarnation" }
-
-  /// The big-endian encoding of a number for a fact.
-  package static func bytes(of number: UInt64) -> [UInt8] {
-    var writer = ByteWriter(capacity: 8)
-    writer.fixed64(number)
-    return writer.bytes
-  }
 
   /// Reissues the ends of own logs under the current incarnation.
   ///
@@ -309,7 +302,7 @@ extension Engine {
       let change = try stored(bytes, in: zones[place])
       var head = zones[place].head(of: change.dot.author)
       guard change.dot.sequence == head.sequence + 1 else { continue }
-      let hash = chainHash(of: bytes, in: zones[place])
+      let hash = zones[place].chainHash(of: bytes)
       guard let seen = head.seen.raised(by: change.seen),
         let controlSeen = head.controlSeen.raised(by: change.controlSeen)
       else { continue }
@@ -327,7 +320,7 @@ extension Engine {
       ) { membership.standing(of: $0, knownTo: change.dot.author.device, at: controlSeen) }
       try applier.flush()
       _ = try note(applier.voids, in: zone.id)
-      try advance(&head, over: change, hash: hash)
+      try head.advance(over: change, hash: hash)
       zones[place].set(head)
     }
     try store.zones.save(zones[place].heads, of: zones[place].id)

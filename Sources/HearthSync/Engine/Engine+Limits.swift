@@ -73,7 +73,7 @@ extension Engine {
       + "(\(Limits.maximumDevices), with \(Limits.maximumLives) incarnations in all)"
     let fact = "limit.arrivals.\(person.hex)"
     guard try store.facts.value(of: fact) == nil else { return reason }
-    try store.facts.set(fact, to: Engine.bytes(of: nowMilliseconds))
+    try store.facts.set(fact, to: nowMilliseconds.fixedBytes)
     try store.notices.add(
       Notice(
         kind: .limit, zone: zone.id, device: nil,
@@ -93,7 +93,7 @@ extension Engine {
   ) throws {
     let fact = "limit.\(limit).\(device.hex)"
     guard device != self.device, try store.facts.value(of: fact) == nil else { return }
-    try store.facts.set(fact, to: Engine.bytes(of: nowMilliseconds))
+    try store.facts.set(fact, to: nowMilliseconds.fixedBytes)
     let name = deviceName(device, in: zone)
     try store.notices.add(
       Notice(

@@ -35,7 +35,7 @@ extension Engine {
         of: author, in: zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
       found += try encoded.map { bytes in
         LoggedChange(
-          change: try Change(decoding: bytes), hash: chainHash(of: bytes, in: state))
+          change: try Change(decoding: bytes), hash: state.chainHash(of: bytes))
       }
     }
     return found

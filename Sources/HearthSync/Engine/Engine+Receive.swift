@@ -384,7 +384,7 @@ extension Engine {
         try store.facts.value(of: fact) == nil
       else { continue }
       Probe.clockNoticed.hit()
-      try store.facts.set(fact, to: Engine.bytes(of: nowMilliseconds))
+      try store.facts.set(fact, to: nowMilliseconds.fixedBytes)
       let minutes = (lead + HybridClock.maximumLeadMilliseconds) / 60_000
       try store.notices.add(
         Notice(

@@ -71,7 +71,7 @@ extension Engine {
           + "are allowed: split it")
     }
     let bytes = encoder.bytes
-    try advance(&head, over: change, hash: chainHash(of: bytes, in: state))
+    try head.advance(over: change, hash: state.chainHash(of: bytes))
     if Mutant.logApart.isActive {
       try store.transaction { try store.log.append(bytes, dot: change.dot, to: zone) }
     }

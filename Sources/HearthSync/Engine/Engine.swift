@@ -131,7 +131,7 @@ extension Engine {
           of: author, in: zones[place].id, after: head.sequence, limit: Engine.headInterval)
         for bytes in encoded {
           let change = try stored(bytes, in: zones[place])
-          try advance(&head, over: change, hash: chainHash(of: bytes, in: zones[place]))
+          try head.advance(over: change, hash: zones[place].chainHash(of: bytes))
           found = true
           Probe.ownHeadCaughtUp.hit()
         }
@@ -167,22 +167,6 @@ extension Engine {
   ///
   /// What opening reads again thus stays below ``headInterval`` times this size.
   static var headBytes: Int { 4 * 1024 }
-
-  /// Moves a head over its author's next change.
-  func advance(_ head: inout LogHead, over change: Change, hash: [UInt8]) throws {
-    guard let seen = head.seen.raised(by: change.seen),
-      let controlSeen = head.controlSeen.raised(by: change.controlSeen)
-    else { throw SyncError(.malformed, "the counts in change \(change.dot) exceed the limit") }
-    head.sequence = change.dot.sequence
-    head.hash = hash
-    head.time = change.time
-    head.seen = seen
-    head.controlSeen = controlSeen
-  }
-
-  func chainHash(of change: [UInt8], in zone: ZoneState) -> [UInt8] {
-    change.withUnsafeBytes { zone.secret.chainHash(of: $0) }
-  }
 }
 
 /// The id of the device that an identity is for.

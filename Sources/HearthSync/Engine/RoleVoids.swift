@@ -170,7 +170,7 @@ extension Engine {
         let fact = "void.told.\(zone.id.hex).\(device.hex)"
         let told = try store.facts.value(of: fact).flatMap { try? Engine.number(of: $0) }
         if let told, nowMilliseconds < told &+ Engine.voidNoticeMilliseconds { continue }
-        try store.facts.set(fact, to: Engine.bytes(of: nowMilliseconds))
+        try store.facts.set(fact, to: nowMilliseconds.fixedBytes)
       }
       try store.notices.add(
         Notice(

@@ -9,7 +9,7 @@ extension Engine {
   package static func requestName(of invite: Identifier, slot: Int) -> BlobName {
     BlobName(
       kind: .capsule,
-      scope: derivedIdentifier("HRTH/join-request/v1", invite.bytes, Engine.bytes(of: UInt64(slot)))
+      scope: derivedIdentifier("HRTH/join-request/v1", invite.bytes, UInt64(slot).fixedBytes)
     )
   }
 
@@ -29,7 +29,7 @@ extension Engine {
     guard let inbox = capsule.inbox else {
       throw SyncError(.invalidOperation, "this invitation admits at once: there is nobody to ask")
     }
-    let id = try Engine.identifier(secret.publicKeys.inviteID)
+    let id = try Identifier(checking: secret.publicKeys.inviteID)
     var join = ControlOperation.Join(
       invite: id, person: person, personName: personName, device: card(named: deviceName),
       proof: [])

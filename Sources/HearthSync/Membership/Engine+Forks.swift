@@ -160,7 +160,7 @@ extension Engine {
         }
         Probe.forkReissued.hit(if: !changes.isEmpty)
         try store.transaction {
-          try store.facts.set(fact, to: Engine.bytes(of: end))
+          try store.facts.set(fact, to: end.fixedBytes)
           try reissue(
             changes.sorted { $0.key < $1.key }.map { (zone.id, $0.value) }, now: nowMilliseconds)
         }

@@ -220,7 +220,7 @@ extension Engine {
     {
       let written = zone.heads.reduce(UInt64(0)) { $0 &+ $1.sequence }
       try store.transaction {
-        try store.facts.set(Engine.epochFact(chosen), to: Engine.bytes(of: written))
+        try store.facts.set(Engine.epochFact(chosen), to: written.fixedBytes)
       }
     }
     // While no epoch is usable, reading continues under the last one, and so do the writes needed

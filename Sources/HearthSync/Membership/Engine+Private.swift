@@ -9,7 +9,7 @@ extension Engine {
   /// The group that a fact names; by default the first private database of this device.
   func storedPrivateGroup() throws -> GroupID? {
     if let bytes = try store.facts.value(of: Engine.privateGroupFact) {
-      return try Engine.identifier(bytes)
+      return try Identifier(checking: bytes)
     }
     return zones.first { $0.database == .personal }?.group
   }

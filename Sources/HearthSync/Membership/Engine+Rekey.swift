@@ -264,7 +264,7 @@ extension Engine {
   private func writtenUnder(_ epoch: EpochRecord, in zone: ZoneState) -> UInt64 {
     let total = zone.heads.reduce(UInt64(0)) { $0 &+ $1.sequence }
     let fact = try? store.facts.value(of: Engine.epochFact(epoch.grant.epoch))
-    var reader = ByteReader(fact ?? Engine.bytes(of: total))
+    var reader = ByteReader(fact ?? total.fixedBytes)
     return total &- ((try? reader.fixed64("changes")) ?? total)
   }
 

@@ -18,7 +18,7 @@ extension Engine {
   ///
   /// - Throws: The store's errors.
   package mutating func followMembershipRules(nowMilliseconds: UInt64) throws {
-    let current = Engine.bytes(of: Engine.membershipRules)
+    let current = Engine.membershipRules.fixedBytes
     guard try store.facts.value(of: Engine.membershipRulesFact) != current else { return }
     var isWhole = true
     for zone in zones where zone.kind == .data {

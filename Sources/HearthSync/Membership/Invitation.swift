@@ -220,7 +220,7 @@ extension Engine {
     let secret = try chosen ?? InviteSecret.random()
     let creation = ControlOperation.inviteCreate(
       ControlOperation.InviteCreate(
-        invite: try Engine.identifier(secret.publicKeys.inviteID),
+        invite: try Identifier(checking: secret.publicKeys.inviteID),
         signKey: secret.publicKeys.signingKey.bytes, boxKey: secret.publicKeys.boxKey.bytes,
         admission: admission, role: role, person: person, maximumUses: maximumUses,
         expiresMilliseconds: expiresMilliseconds))
@@ -247,7 +247,7 @@ extension Engine {
     }
     return MadeInvitation(
       secret: secret,
-      capsuleName: .bundle(of: try Engine.identifier(secret.publicKeys.inviteID)),
+      capsuleName: .bundle(of: try Identifier(checking: secret.publicKeys.inviteID)),
       capsule: try capsule.sealed(for: secret))
   }
 
@@ -386,7 +386,7 @@ extension Engine {
       Probe.joinedAlready.hit()
       return
     }
-    let id = try Engine.identifier(secret.publicKeys.inviteID)
+    let id = try Identifier(checking: secret.publicKeys.inviteID)
     guard let invite = membership.invites.first(where: { $0.operation.invite == id }) else {
       throw SyncError(.notFound, "the household's log does not hold this invitation")
     }
@@ -413,12 +413,5 @@ extension Engine {
       proof: [])
     join.proof = secret.sign(Membership.joinHash(of: join, group: capsule.group))
     try perform([.join(join)], in: capsule.group, nowMilliseconds: nowMilliseconds)
-  }
-
-  static func identifier(_ bytes: [UInt8]) throws -> Identifier {
-    guard let identifier = Identifier(bytes: bytes) else {
-      throw SyncError(.corrupt, "an id has \(bytes.count) bytes instead of 16")
-    }
-    return identifier
   }
 }

@@ -346,9 +346,9 @@ extension Engine {
         } else { Engine.recoveryFact(use.id) }
       let isTold = try store.facts.value(of: news) != nil
       try store.transaction {
-        try store.facts.set(Engine.recoveryFact(use.id), to: Engine.bytes(of: nowMilliseconds))
+        try store.facts.set(Engine.recoveryFact(use.id), to: nowMilliseconds.fixedBytes)
         guard !isNoNews, !isTold else { return }
-        try store.facts.set(news, to: Engine.bytes(of: nowMilliseconds))
+        try store.facts.set(news, to: nowMilliseconds.fixedBytes)
         try store.notices.add(
           Notice(
             kind: .recovery, zone: try? controlZone(of: group).id, device: use.device,

@@ -160,17 +160,12 @@ package struct ZoneState: Sendable {
     expectedTags.formUnion(logs.entries.map { authorTag(of: $0.author.device) })
   }
 
+  /// The hash of an encoded change in the chain of its log.
+  func chainHash(of change: [UInt8]) -> [UInt8] {
+    change.withUnsafeBytes { secret.chainHash(of: $0) }
+  }
+
   private func position(of author: Author) -> Int {
     heads.partitionPoint { $0.author >= author }
-  }
-}
-
-extension Identifier {
-  /// Creates an identifier from the crypto module's sixteen bytes.
-  init(_ bytes: Bytes16) {
-    guard let identifier = Identifier(bytes: bytes.array) else {
-      preconditionFailure("sixteen bytes are an identifier")
-    }
-    self = identifier
   }
 }

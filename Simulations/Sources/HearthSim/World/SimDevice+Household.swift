@@ -215,7 +215,7 @@ extension SimDevice {
       let store = engine.store
       let dot = try engine.nextDot(in: home)
       var builder = OperationBuilder(zone: home, dot: dot) {
-        (try? Engine<ReplicaStore>.randomIdentifier()) ?? .zero
+        (try? Identifier.random()) ?? .zero
       }
       try store.read { try body(try store.projections.source(of: home), &builder, now) }
       let version = try engine.write(builder.operations, to: home, nowMilliseconds: now)

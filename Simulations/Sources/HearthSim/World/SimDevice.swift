@@ -97,7 +97,7 @@ final class SimDevice {
     self.disk = disk
     SimDevice.seedChance(seed, UInt64(index), 0)
     // An old program draws a person's id at random.
-    let drawn = try Engine<ReplicaStore>.randomIdentifier()
+    let drawn = try Identifier.random()
     let own = try DeviceIdentity.generate().0
     let made = personID(madeBy: Identifier(bytes: own.publicKeys.deviceID) ?? .zero)
     self.person = person ?? (device.build == "old" ? drawn : made)
@@ -149,7 +149,7 @@ final class SimDevice {
       let first = try Engine<ReplicaStore>.firstIncarnation(of: identity)
       try store.transaction {
         try store.facts.set(
-          Engine<ReplicaStore>.incarnationFact, to: Engine<ReplicaStore>.bytes(of: first))
+          Engine<ReplicaStore>.incarnationFact, to: first.fixedBytes)
       }
     }
     var reader = ByteReader(try store.facts.value(of: Engine<ReplicaStore>.incarnationFact) ?? [])
