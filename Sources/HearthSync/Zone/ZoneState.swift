@@ -146,6 +146,15 @@ package struct ZoneState: Sendable {
     return reached
   }
 
+  /// Whether any change up to some heads is void, or a log of the zone is forked.
+  func isAnythingVoid(through heads: [LogHead], in membership: Membership) -> Bool {
+    !forkEnds.isEmpty
+      || heads.contains {
+        membership.isOverruled(
+          Dot(author: $0.author, sequence: $0.sequence), in: id, at: $0.controlSeen)
+      }
+  }
+
   /// Registers devices, so that their tags are recognised.
   mutating func recognise(_ devices: [DeviceID]) {
     for device in devices {
