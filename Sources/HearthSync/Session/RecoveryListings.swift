@@ -106,7 +106,7 @@ extension ReplicaTurns {
 struct RecoveryListings<S: Store> {
   let engine: Engine<S>
 
-  // MARK: Writing the capsule
+  // MARK: Writing the bundle
 
   /// The groups in which a person has these recovery words, with their keys.
   ///

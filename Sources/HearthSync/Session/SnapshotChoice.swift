@@ -103,7 +103,7 @@ struct LacksFiles: Error {
   let names: [SegmentName]
 }
 
-// MARK: - Memory of what was looked into
+// MARK: - The examination of a listing
 
 /// What is known of a listing's snapshots while they are examined.
 struct SnapshotLook {
