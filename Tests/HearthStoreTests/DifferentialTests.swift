@@ -65,16 +65,16 @@ struct DifferentialTests {
     let disk = try scratch.open(
       [RecordSchema(.record(7), "seven", [FieldSchema(FieldID(.register, 5), "five", .int)])])
     let identity = try DeviceIdentity.generate().0
-    let incarnation = try Engine<MemoryStore>.firstIncarnation(of: identity)
+    let incarnation = try Incarnations.first(of: identity)
     var one = try Engine(
       store: MemoryStore(), identity: identity, incarnation: incarnation,
       nowMilliseconds: EngineFamily.now)
     var two = try Engine(
       store: disk, identity: identity, incarnation: incarnation, nowMilliseconds: EngineFamily.now)
-    _ = try one.beginJoining(
-      family.capsule, with: family.secret, nowMilliseconds: EngineFamily.now)
-    _ = try two.beginJoining(
-      family.capsule, with: family.secret, nowMilliseconds: EngineFamily.now)
+    _ = try JoiningByInvitation.begin(
+      family.capsule, with: family.secret, in: &one, nowMilliseconds: EngineFamily.now)
+    _ = try JoiningByInvitation.begin(
+      family.capsule, with: family.secret, in: &two, nowMilliseconds: EngineFamily.now)
     for step in 0..<60 {
       let zone = random.oneIn(4) ? family.control : family.zone
       let blobs = material.filter { $0.0 == zone && random.oneIn(8) }.map(\.1)
@@ -89,8 +89,8 @@ struct DifferentialTests {
         two = try EngineFamily.reopened(two)
       }
       if random.oneIn(10) {
-        try one.rebuild(zone, nowMilliseconds: EngineFamily.now)
-        try two.rebuild(zone, nowMilliseconds: EngineFamily.now)
+        try Rebuild.rebuild(zone, in: &one, nowMilliseconds: EngineFamily.now)
+        try Rebuild.rebuild(zone, in: &two, nowMilliseconds: EngineFamily.now)
         #expect(try Self.outcome(&one, [], in: zone) == Self.outcome(&two, [], in: zone))
       }
     }
@@ -113,10 +113,10 @@ struct DifferentialTests {
     var one = try Engine(
       store: MemoryStore(), identity: identity, incarnation: 1 << 32,
       nowMilliseconds: EngineFamily.now)
-    let made = try one.createGroup(
+    let made = try GroupCreation.create(
       GroupFounding(
         database: .shared, zoneNames: ["Home"], person: EngineFamily.id(1), personName: "Anna",
-        deviceName: "d"), nowMilliseconds: EngineFamily.now)
+        deviceName: "d"), in: &one, nowMilliseconds: EngineFamily.now)
     // The second store begins as a copy of the first.
     let control = try one.controlZone(of: made.group).id
     try disk.transaction {
@@ -130,7 +130,7 @@ struct DifferentialTests {
     }
     var two = try Engine(
       store: disk, identity: identity, incarnation: 1 << 32, nowMilliseconds: EngineFamily.now)
-    try two.rebuild(control, nowMilliseconds: EngineFamily.now)
+    try Rebuild.rebuild(control, in: &two, nowMilliseconds: EngineFamily.now)
     two = try EngineFamily.reopened(two)
     for step in 0..<400 {
       let key = RecordKey(type: Thing.type, id: recordID(random.below(5)))
@@ -142,7 +142,7 @@ struct DifferentialTests {
       let second = Result { try two.write(operations, to: made.zones[0], nowMilliseconds: now) }
       #expect((try? first.get()) == (try? second.get()), "seed \(seed), step \(step)")
       if random.oneIn(60) {
-        #expect(try one.seal(made.zones[0]) == two.seal(made.zones[0]))
+        #expect(try Sealing.seal(made.zones[0], in: &one) == Sealing.seal(made.zones[0], in: &two))
       }
       if random.oneIn(25) {
         one = try EngineFamily.reopened(one)
@@ -151,7 +151,7 @@ struct DifferentialTests {
       guard random.oneIn(20) else { continue }
       #expect(try one.digest(of: made.zones[0]) == two.digest(of: made.zones[0]), "step \(step)")
     }
-    try two.rebuild(made.zones[0], nowMilliseconds: EngineFamily.now)
+    try Rebuild.rebuild(made.zones[0], in: &two, nowMilliseconds: EngineFamily.now)
     #expect(try one.digest(of: made.zones[0]) == two.digest(of: made.zones[0]))
   }
 }

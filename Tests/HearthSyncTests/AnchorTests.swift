@@ -28,7 +28,7 @@ struct AnchorTests {
     try Anchor.drop(file, for: family.members[0])
     let before = file.bytes
     try family.write(0, 1, [.insert])
-    _ = try family.members[0].seal(family.zone)
+    _ = try Sealing.seal(family.zone, in: &family.members[0])
     // Cut here: the anchor does not know of the sealed change.
     #expect(file.bytes == before)
     try Anchor.keepUp(file, with: family.members[0])

@@ -23,24 +23,27 @@ struct AnswerTests {
       for (member, role) in [(1, Role.admin), (2, .admin), (3, .reader)] {
         try family.setRole(member, role, by: 0)
       }
-      let made = try family.members[0].invite(
+      let made = try InvitationMaking.invite(
         to: family.group, named: "Home", role: .member, admission: .approve, maximumUses: 2,
-        expiresMilliseconds: now * 2, nowMilliseconds: now)
+        expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
       try family.meet([0, 1, 2, 3])
       newcomer = try EngineFamily.engine()
-      capsule = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
-      request = try newcomer.requestToJoin(
+      capsule = try JoiningByInvitation.begin(
+        made.capsule, with: made.secret, in: &newcomer, nowMilliseconds: now)
+      request = try ApprovalRequests(engine: newcomer).requestToJoin(
         capsule, with: made.secret, person: EngineFamily.id(40), personName: "Nina",
         deviceName: "tablet", slot: 0)
     }
 
     func opened(by member: Int) throws -> JoinRequest {
-      try family.members[member].open(request: request.bytes, to: family.group)
+      try ApprovalRequests(engine: family.members[member]).open(
+        request: request.bytes, to: family.group)
     }
 
     mutating func answer(by member: Int) throws -> [UInt8] {
-      try family.members[member].approve(
-        opened(by: member), named: "Home", nowMilliseconds: EngineFamily.now
+      try Approval.approve(
+        opened(by: member), named: "Home", in: &family.members[member],
+        nowMilliseconds: EngineFamily.now
       ).bytes
     }
 
@@ -48,7 +51,8 @@ struct AnswerTests {
     func forged(by member: Int, saying capsule: InvitationCapsule) throws -> [UInt8] {
       let liar = family.members[member]
       let answer = JoinAnswer(
-        by: liar.identity, showing: try liar.ownCard(in: family.group), saying: capsule,
+        by: liar.identity, showing: try OwnCards(engine: liar).ownCard(in: family.group),
+        saying: capsule,
         to: try opened(by: 0))
       return try SealedBox.seal(answer.encoded, to: newcomer.identity.publicKeys.boxKey)
     }
@@ -62,8 +66,9 @@ struct AnswerTests {
     mutating func take(_ answer: [UInt8], logOf member: Int) throws {
       let log = try family.published(member, family.control)
       let control = family.control
-      try newcomer.accept(
-        newcomer.open(answer: answer, to: capsule, asked: request.hash)
+      try AnswerAcceptance.accept(
+        AnswerAcceptance.open(answer: answer, to: capsule, asked: request.hash, in: newcomer),
+        in: &newcomer
       ) { _ = try $0.receive(log, in: control, nowMilliseconds: EngineFamily.now) }
     }
   }
@@ -75,9 +80,10 @@ struct AnswerTests {
     // The true members' log, and a data zone under a key of the reader's own.
     let stranger = try EngineFamily(1)
     let key = asking.newcomer.identity.publicKeys.boxKey
-    let own = try asking.family.members[3].zoneGrants(
+    let own = try NewcomerKeys(engine: asking.family.members[3]).zoneGrants(
       of: asking.family.group, to: key, for: nil)
-    let false1 = try stranger.members[0].zoneGrants(of: stranger.group, to: key, for: nil)
+    let false1 = try NewcomerKeys(engine: stranger.members[0]).zoneGrants(
+      of: stranger.group, to: key, for: nil)
     let lie = try asking.forged(
       by: 3,
       saying: asking.capsule(
@@ -103,17 +109,18 @@ struct AnswerTests {
     let family = asking.family
     let key = asking.newcomer.identity.publicKeys.boxKey
     let says = asking.capsule(
-      try family.members[3].zoneGrants(of: family.group, to: key, for: nil))
+      try NewcomerKeys(engine: family.members[3]).zoneGrants(of: family.group, to: key, for: nil))
     _ = try asking.answer(by: 1)
     let named = JoinAnswer(
-      by: family.members[3].identity, showing: try family.members[1].ownCard(in: family.group),
+      by: family.members[3].identity,
+      showing: try OwnCards(engine: family.members[1]).ownCard(in: family.group),
       saying: says, to: try asking.opened(by: 0))
     let sealed = try SealedBox.seal(named.encoded, to: key)
     #expect(throws: SyncError(.notAuthentic, "")) { try asking.take(sealed, logOf: 1) }
     // The reader writes an admission too: its role does not allow it.
     let admit = try asking.opened(by: 0).admit
-    _ = try asking.family.members[3].writeControl(
-      [.admit(admit)], group: family.group, nowMilliseconds: now)
+    _ = try GroupOperations.writeControl(
+      [.admit(admit)], group: family.group, in: &asking.family.members[3], nowMilliseconds: now)
     let lie = try asking.forged(by: 3, saying: says)
     try asking.family.meet([0, 1, 2, 3])
     #expect(throws: SyncError(.unproven, "")) { try asking.take(lie, logOf: 1) }
@@ -139,8 +146,8 @@ struct AnswerTests {
     let truth = try asking.answer(by: 1)
     let inside = try asking.newcomer.identity.openSealed(truth)
     let key = asking.newcomer.identity.publicKeys.boxKey
-    let body = try asking.newcomer.open(
-      answer: truth, to: asking.capsule, asked: asking.request.hash
+    let body = try AnswerAcceptance.open(
+      answer: truth, to: asking.capsule, asked: asking.request.hash, in: asking.newcomer
     ).body
     for count in [0, 1, 16, truth.count / 2, truth.count - 1] {
       #expect(throws: SyncError(.notAuthentic, "")) {
@@ -160,8 +167,9 @@ struct AnswerTests {
       try asking.take(SealedBox.seal(changed, to: key), logOf: 1)
     }
     #expect(throws: SyncError(.notAuthentic, "")) {
-      try asking.newcomer.open(
-        answer: truth, to: asking.capsule, asked: [UInt8](repeating: 0, count: 64))
+      try AnswerAcceptance.open(
+        answer: truth, to: asking.capsule, asked: [UInt8](repeating: 0, count: 64),
+        in: asking.newcomer)
     }
     #expect(asking.newcomer.zones.isEmpty)
     try asking.take(truth, logOf: 1)
@@ -172,8 +180,9 @@ struct AnswerTests {
     var asking = try Asking()
     let old = try asking.answer(by: 1)
     try asking.family.meet([0, 1, 2, 3])
-    try asking.family.members[0].remove(
-      EngineFamily.id(40), from: asking.family.group, nowMilliseconds: now)
+    try MemberChanges.remove(
+      EngineFamily.id(40), from: asking.family.group, in: &asking.family.members[0],
+      nowMilliseconds: now)
     try asking.family.meet([0, 1, 2, 3])
     let new = try asking.answer(by: 2)
     try asking.take(old, logOf: 2)

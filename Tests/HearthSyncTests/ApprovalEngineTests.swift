@@ -17,28 +17,32 @@ struct ApprovalEngineTests {
     try family.setRole(2, .admin, by: 0)
     try family.set(0, 1, 1)
     try family.meet([0, 1, 2])
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .child, admission: .approve, maximumUses: 1,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
     try family.meet([0, 1, 2])
     var newcomer = try EngineFamily.engine()
-    let opened = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &newcomer, nowMilliseconds: now)
     #expect(newcomer.zones.isEmpty)
-    let request = try newcomer.requestToJoin(
+    let request = try ApprovalRequests(engine: newcomer).requestToJoin(
       opened, with: made.secret, person: EngineFamily.id(40), personName: "Nina",
       deviceName: "tablet", slot: 0)
     #expect(throws: SyncError(.notAllowed, "")) {
-      try family.members[1].open(request: request.bytes, to: family.group)
+      try ApprovalRequests(engine: family.members[1]).open(request: request.bytes, to: family.group)
     }
     // Not by whoever made the invitation.
-    let read = try family.members[2].open(request: request.bytes, to: family.group)
+    let read = try ApprovalRequests(engine: family.members[2]).open(
+      request: request.bytes, to: family.group)
     #expect(read.personName == "Nina" && read.device == newcomer.device)
-    let answer = try family.members[2].approve(read, named: "Home", nowMilliseconds: now)
+    let answer = try Approval.approve(
+      read, named: "Home", in: &family.members[2], nowMilliseconds: now)
     #expect(throws: SyncError(.exists, "")) {
-      try family.members[2].open(request: request.bytes, to: family.group)
+      try ApprovalRequests(engine: family.members[2]).open(request: request.bytes, to: family.group)
     }
     #expect(throws: SyncError(.notAuthentic, "")) {
-      try family.members[1].open(answer: answer.bytes, to: opened, asked: request.hash)
+      try AnswerAcceptance.open(
+        answer: answer.bytes, to: opened, asked: request.hash, in: family.members[1])
     }
     try family.enter(&newcomer, with: answer, by: 2, opened, request)
     family.members.append(newcomer)
@@ -92,23 +96,27 @@ struct ApprovalEngineTests {
     try family.meet([0, 1, 2, 3])
     // At the same time: the owner makes a second admin, and the first admin invites.
     try family.setRole(2, .admin, by: 0)
-    let made = try family.members[1].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .child, admission: .approve, maximumUses: 2,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &family.members[1], nowMilliseconds: now)
     #expect(family.membership(1).role(of: family.members[2].device) == .member)
     try family.meet([0, 1, 2, 3])
     // The keys of the time of inviting are over; the third becomes admin after everything else.
-    try family.members[0].rekey([family.control], of: family.group, nowMilliseconds: now)
+    try Rekeying.rekey(
+      [family.control], of: family.group, in: &family.members[0], nowMilliseconds: now)
     try family.setRole(3, .admin, by: 0)
     try family.meet([0, 1, 2, 3])
     for (number, admin) in [2, 3].enumerated() {
       var newcomer = try EngineFamily.engine()
-      let opened = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
-      let request = try newcomer.requestToJoin(
+      let opened = try JoiningByInvitation.begin(
+        made.capsule, with: made.secret, in: &newcomer, nowMilliseconds: now)
+      let request = try ApprovalRequests(engine: newcomer).requestToJoin(
         opened, with: made.secret, person: EngineFamily.id(60 + number), personName: "Nina",
         deviceName: "tablet", slot: number)
-      let read = try family.members[admin].open(request: request.bytes, to: family.group)
-      let answer = try family.members[admin].approve(read, named: "Home", nowMilliseconds: now)
+      let read = try ApprovalRequests(engine: family.members[admin]).open(
+        request: request.bytes, to: family.group)
+      let answer = try Approval.approve(
+        read, named: "Home", in: &family.members[admin], nowMilliseconds: now)
       try family.enter(&newcomer, with: answer, by: admin, opened, request)
       family.members.append(newcomer)
       try family.meet(Array(family.members.indices))
@@ -119,25 +127,27 @@ struct ApprovalEngineTests {
     // Nobody outside opens it, nor does who was removed before it was asked.
     let stranger = try EngineFamily(1)
     var late = try EngineFamily.engine()
-    let opened = try late.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
-    let request = try late.requestToJoin(
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &late, nowMilliseconds: now)
+    let request = try ApprovalRequests(engine: late).requestToJoin(
       opened, with: made.secret, person: EngineFamily.id(70), personName: "Otto",
       deviceName: "phone", slot: 2)
     #expect(throws: SyncError(.notAllowed, "")) {
-      try stranger.members[0].open(request: request.bytes, to: stranger.group)
+      try ApprovalRequests(engine: stranger.members[0]).open(
+        request: request.bytes, to: stranger.group)
     }
     try family.remove(3, by: 0)
     try family.send(0, to: [3])
     #expect(throws: SyncError(.notAllowed, "")) {
-      try family.members[3].open(request: request.bytes, to: family.group)
+      try ApprovalRequests(engine: family.members[3]).open(request: request.bytes, to: family.group)
     }
     var damaged = request.bytes
     damaged[damaged.count - 1] ^= 1
     #expect(throws: SyncError(.notAuthentic, "")) {
-      try family.members[0].open(request: damaged, to: family.group)
+      try ApprovalRequests(engine: family.members[0]).open(request: damaged, to: family.group)
     }
     #expect(throws: SyncError(.malformed, "")) {
-      try family.members[0].open(
+      try ApprovalRequests(engine: family.members[0]).open(
         request: request.bytes + [UInt8](repeating: 0, count: 4_096), to: family.group)
     }
   }
@@ -150,8 +160,9 @@ extension EngineFamily {
     _ capsule: InvitationCapsule, _ request: SentRequest
   ) throws {
     let log = try published(member, control)
-    try newcomer.accept(
-      newcomer.open(answer: answer.bytes, to: capsule, asked: request.hash)
+    try AnswerAcceptance.accept(
+      AnswerAcceptance.open(answer: answer.bytes, to: capsule, asked: request.hash, in: newcomer),
+      in: &newcomer
     ) { _ = try $0.receive(log, in: control, nowMilliseconds: EngineFamily.now) }
   }
 }

@@ -12,13 +12,15 @@ import Testing
     var family = try EngineFamily(1)
     for number in 1...4 {
       try family.join(number)
-      try family.members[number].beginNewLife(reason: "a test", nowMilliseconds: now)
+      try NewIncarnation.begin(
+        reason: "a test", in: &family.members[number], nowMilliseconds: now)
       let blobs = try family.published(number, family.control)
       _ = try family.members[0].receive(blobs, in: family.control, nowMilliseconds: now)
     }
     let all = try family.published(0, family.control)
     var late = try EngineFamily.engine()
-    _ = try late.beginJoining(family.capsule, with: family.secret, nowMilliseconds: now)
+    _ = try JoiningByInvitation.begin(
+      family.capsule, with: family.secret, in: &late, nowMilliseconds: now)
     let report = try late.receive(all, in: family.control, nowMilliseconds: now)
     #expect(report.waiting.isEmpty)
     #expect(

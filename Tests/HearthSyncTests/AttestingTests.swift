@@ -33,7 +33,7 @@ struct AttestingTests {
   /// Something new, which all have who are named, and of which nobody has said anything yet.
   private func news(_ world: inout NewcomerWorld, _ record: Int, for members: [Int]) throws {
     try world.family.set(0, record, 70 + Int64(record))
-    _ = try world.family.members[0].seal(world.family.zone)
+    _ = try Sealing.seal(world.family.zone, in: &world.family.members[0])
     for blob in try world.family.published(0, world.family.zone) {
       for member in members where member != 0 {
         _ = try world.family.members[member].receive(
@@ -53,7 +53,8 @@ struct AttestingTests {
   }
 
   private func publish(_ member: Int, in world: NewcomerWorld) throws {
-    let chunks = try world.family.members[member].snapshot(of: world.family.zone)
+    let chunks = try SnapshotMaking.snapshot(
+      of: world.family.zone, in: world.family.members[member])
     let tag = try world.zone(0).tag
     for (name, chunk) in zip(SnapshotPlan.names(of: chunks, zoneTag: tag), chunks) {
       try world.shelf.publish(name, chunk)
@@ -88,7 +89,8 @@ struct AttestingTests {
       faults(nina, in: world).contains("P3 made this snapshot and did not let this device in"))
     #expect(faults(nina, in: world).contains("waits for a snapshot by P1, or a second person"))
     #expect(
-      world.family.members[nina].awaitedVoices(in: world.family.group).map(\.name) == ["P1"])
+      SnapshotTrust(engine: world.family.members[nina]).awaitedVoices(in: world.family.group).map(
+        \.name) == ["P1"])
     // Who invited it sees the lie, names the liar, and gives its own word.
     try world.sync(1)
     #expect(faults(1, in: world).contains("P3 made this snapshot, but it does not match"))
@@ -152,11 +154,12 @@ struct AttestingTests {
       let zone = try world.family.members[3].zone(world.family.zone)
       if depth > 0 {
         let attest = ControlOperation.ZoneDigest(
-          zone: world.family.zone, mark: Engine<MemoryStore>.mark(of: zone.heads, []),
+          zone: world.family.zone, mark: SnapshotMark.mark(of: zone.heads, []),
           digest: try world.digest(3))
-        try world.family.members[attester].perform(
-          [.snapshotAttest(attest)], in: world.family.group, nowMilliseconds: now)
-        _ = try world.family.members[attester].seal(world.family.control)
+        try GroupOperations.perform(
+          [.snapshotAttest(attest)], in: world.family.group, by: &world.family.members[attester],
+          nowMilliseconds: now)
+        _ = try Sealing.seal(world.family.control, in: &world.family.members[attester])
         for blob in try world.family.published(attester, world.family.control) {
           let control = try world.family.members[3].zone(world.family.control)
           _ = try world.family.members[3].receive(
@@ -186,7 +189,9 @@ struct AttestingTests {
     try world.sync(3)
     let nina = try world.follow(made)
     #expect(try world.digest(nina) != truth)
-    #expect(try world.family.members[nina].refutedBase(of: world.family.zone) == nil)
+    #expect(
+      try AttestationCheck(engine: world.family.members[nina]).refutedBase(of: world.family.zone)
+        == nil)
     try world.sync(0)
     #expect(faults(0, in: world).contains("P3 made this snapshot, but it does not match"))
     try world.sync(nina)
@@ -195,7 +200,7 @@ struct AttestingTests {
         "began from a snapshot by P3 that does not match the changes, as attested by Anna")
     )
     let refuted = try #require(
-      try world.family.members[nina].refutedBase(of: world.family.zone))
+      try AttestationCheck(engine: world.family.members[nina]).refutedBase(of: world.family.zone))
     #expect(refuted.maker == "P3" && refuted.others == ["Anna"])
   }
 
@@ -226,12 +231,13 @@ struct AttestingTests {
     #expect(world.reports[nina]?.begunFromSnapshots == 0)
     // The owner hears of Nina before the inviter loses the rank.
     try take(0, &world)
-    try world.family.members[0].maintain(nowMilliseconds: now)
+    try Maintenance.maintain(in: &world.family.members[0], nowMilliseconds: now)
     try world.family.setRole(1, .member, by: 0)
     try world.sync(0)
     try world.sync(nina)
     #expect(
-      world.family.members[nina].awaitedVoices(in: world.family.group).map(\.name) == ["Anna"])
+      SnapshotTrust(engine: world.family.members[nina]).awaitedVoices(in: world.family.group).map(
+        \.name) == ["Anna"])
     #expect(try world.digest(nina) == truth)
   }
 
@@ -243,7 +249,7 @@ struct AttestingTests {
       if isAttested { try world.sync(1) }
       let made = try world.invite(by: 1)
       var family = world.family
-      _ = try family.members[1].seal(family.control)
+      _ = try Sealing.seal(family.control, in: &family.members[1])
       world.family = family
       // The invitation goes up without a look at the snapshot.
       for blob in try world.family.published(1, world.family.control) {
@@ -254,14 +260,15 @@ struct AttestingTests {
       try world.sync(0)
       try publish(3, in: world)
       var nina = try EngineFamily.engine()
-      let opened = try nina.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+      let opened = try JoiningByInvitation.begin(
+        made.capsule, with: made.secret, in: &nina, nowMilliseconds: now)
       var report = TransportReport(setting: "shelf")
       try nina.pull(
         world.family.control, from: world.shelf, anchorFile: ForgetfulAnchor(),
         nowMilliseconds: now, &report)
-      try nina.finishJoining(
+      try JoiningByInvitation.finish(
         opened, with: made.secret, person: EngineFamily.id(900), personName: "Nina",
-        deviceName: "tablet", nowMilliseconds: now)
+        deviceName: "tablet", in: &nina, nowMilliseconds: now)
       world.family.members.append(nina)
       try world.sync(4)
       #expect((world.reports[4]?.begunFromSnapshots == 1) == isAttested)

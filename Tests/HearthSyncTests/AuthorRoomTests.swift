@@ -40,7 +40,8 @@ struct AuthorRoomTests {
         order.dropFirst(room).map { $0 }, in: family.control, nowMilliseconds: now)
       #expect(second.applied == 0 && second.refused.count == 30)
       #expect(second.refused.first?.reason.contains("have more than 256 incarnations") == true)
-      try family.members[member].heartbeat(in: family.group, nowMilliseconds: now)
+      try MemberChanges.heartbeat(
+        in: family.group, by: &family.members[member], nowMilliseconds: now)
     }
     // What one had seen gets a place with the other; the records follow the members' log.
     for _ in 0..<2 {
@@ -69,7 +70,7 @@ struct AuthorRoomTests {
     // Built anew, each keeps them, though nobody has seen the last ones when these are applied.
     for member in [0, 2, 3] {
       let heads = try family.members[member].zone(family.control).heads
-      try family.members[member].rebuild(family.control, nowMilliseconds: now)
+      try Rebuild.rebuild(family.control, in: &family.members[member], nowMilliseconds: now)
       #expect(try family.members[member].zone(family.control).heads == heads, "member \(member)")
     }
   }
@@ -190,7 +191,7 @@ struct AuthorRoomTests {
   func announces() throws {
     var family = try EngineFamily(2)
     // As somebody whose admission was written by an admin: nothing of its own is in the log.
-    try family.members[1].beginNewLife(reason: "a test", nowMilliseconds: now)
+    try NewIncarnation.begin(reason: "a test", in: &family.members[1], nowMilliseconds: now)
     let control = try family.members[1].zone(family.control)
     #expect(control.head(of: family.members[1].author).sequence == 1)
     family.members[1].incarnation = 77 << 32

@@ -105,7 +105,7 @@ struct BegunForkTests {
     let claim = FalseClaim(
       author: author, sequence: 2, kind: .content,
       cited: Dot(author: family.members[ben].author, sequence: 1), isControl: false)
-    let room = try family.members[anna].room(of: zone)
+    let room = try Introductions.room(of: zone, in: family.members[anna])
     func limit(_ forkEnd: UInt64?, _ uncertain: UInt64?) -> (UInt64, Bool) {
       var zone = zone
       zone.forkEnds[author] = forkEnd

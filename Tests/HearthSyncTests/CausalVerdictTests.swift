@@ -69,8 +69,10 @@ struct CausalVerdictTests {
     for order in orders(of: [good, [impossible], [lie]]) {
       var engine = try taking(order, by: cleo, of: family)
       digests.insert(try engine.digest(of: family.zone))
-      #expect(try engine.falseClaims(in: family.zone).map(\.author) == [other.author])
-      try engine.rebuild(family.zone, nowMilliseconds: now)
+      #expect(
+        try FalseClaims(engine: engine).claims(in: family.zone).map(\.author) == [other.author]
+      )
+      try Rebuild.rebuild(family.zone, in: &engine, nowMilliseconds: now)
       digests.insert(try engine.digest(of: family.zone))
     }
     #expect(digests.count == 1)
@@ -115,7 +117,7 @@ struct CausalVerdictTests {
       [[first], [seen], [second], contradiction, [built]], by: 4, of: family)
     #expect(try engine.zone(family.zone).head(of: honest.author).sequence == 1)
     let digest = try engine.digest(of: family.zone)
-    try engine.rebuild(family.zone, nowMilliseconds: now)
+    try Rebuild.rebuild(family.zone, in: &engine, nowMilliseconds: now)
     #expect(try engine.digest(of: family.zone) == digest)
     try family.settle()
   }
@@ -178,7 +180,7 @@ struct CausalVerdictTests {
     // As a program did that let it be pushed out.
     let bytes = try #require(try store.pending.bytes(of: claim.digest, in: family.zone))
     try store.transaction { try store.pending.remove(claim.digest, in: family.zone) }
-    try engine.rebuild(family.zone, nowMilliseconds: now)
+    try Rebuild.rebuild(family.zone, in: &engine, nowMilliseconds: now)
     let entries = try store.pending.entries(in: family.zone)
     #expect(entries.map(\.reason) == [.cause])
     #expect(entries.first?.wait.missing == Dot(author: forge.author, sequence: 1))
@@ -188,13 +190,13 @@ struct CausalVerdictTests {
     #expect(store.notices.all().filter { $0.kind == .falseClaim }.count == 1)
     // Reading who lies opens nothing.
     let reads = store.pendingReads
-    #expect(try engine.falseClaims(in: family.zone).count == 1)
+    #expect(try FalseClaims(engine: engine).claims(in: family.zone).count == 1)
     #expect(store.pendingReads == reads)
     let lost = try #require(
       try store.log.segments(of: family.zone).first { $0.author == other.author })
     try store.transaction { try store.log.removeSegment(lost.digest, in: family.zone) }
     #expect(throws: SyncError(.corrupt, "")) {
-      try engine.rebuild(family.zone, nowMilliseconds: now)
+      try Rebuild.rebuild(family.zone, in: &engine, nowMilliseconds: now)
     }
   }
 
@@ -233,7 +235,7 @@ struct CausalVerdictTests {
         &forge, citing: [CitedHead(author: family.members[ben].author, sequence: 1, hash: 0xbad)])
     ])
     _ = try family.members[anna].receive([lie], in: family.zone, nowMilliseconds: now)
-    #expect(try family.members[anna].falseClaims(in: family.zone).count == 1)
+    #expect(try FalseClaims(engine: family.members[anna]).claims(in: family.zone).count == 1)
     let taken = try family.members[late].receive([lie], in: family.zone, nowMilliseconds: now)
     #expect(taken.applied == 1, "nobody can tell here")
     try family.write(late, 9, [.insert])
@@ -251,14 +253,17 @@ struct CausalVerdictTests {
       let report = try family.members[late].receive(
         honest, in: family.zone, nowMilliseconds: now)
       #expect(report.falseClaims.isEmpty)
-      #expect(try family.members[late].falseClaims(in: family.zone).isEmpty)
+      #expect(try FalseClaims(engine: family.members[late]).claims(in: family.zone).isEmpty)
       let head = try family.members[late].zone(family.zone).head(of: author)
       #expect(try head == family.members[anna].zone(family.zone).head(of: author))
       #expect(
-        try family.members[late].uncertainChanges(in: family.zone)[forge.author] == 1)
+        try StoredClaims.uncertainChanges(in: family.zone, with: family.members[late].store)[
+          forge.author] == 1)
       // Opened and built anew it stays so.
       family.members[late] = try EngineFamily.copied(family.members[late])
-      if place == 0 { try family.members[late].rebuild(family.zone, nowMilliseconds: now) }
+      if place == 0 {
+        try Rebuild.rebuild(family.zone, in: &family.members[late], nowMilliseconds: now)
+      }
     }
     // The further one is told by the snapshot which log ended, and waits for nothing of it.
     let early = try family.members[later].receive(
@@ -266,11 +271,15 @@ struct CausalVerdictTests {
     #expect(early.falseClaims.isEmpty && early.waiting.isEmpty && early.applied == 1)
     let rest = try family.members[later].receive([lie], in: family.zone, nowMilliseconds: now)
     #expect(rest.applied == 0)
-    #expect(try family.members[later].falseClaims(in: family.zone).map(\.kind) == [.summedUp])
+    #expect(
+      try FalseClaims(engine: family.members[later]).claims(in: family.zone).map(\.kind) == [
+        .summedUp
+      ])
     let digest = try family.members[anna].digest(of: family.zone)
     #expect(try family.members[later].digest(of: family.zone) == digest)
     // Whoever has everything is certain.
-    #expect(try family.members[anna].uncertainChanges(in: family.zone).isEmpty)
+    #expect(
+      try StoredClaims.uncertainChanges(in: family.zone, with: family.members[anna].store).isEmpty)
   }
 
   // MARK: Further histories
@@ -326,7 +335,8 @@ struct CausalVerdictTests {
         #expect(zone.forkEnds[base.author] == 2, "member \(number)")
         #expect(zone.head(of: base.author).sequence == 1, "member \(number)")
         #expect(zone.head(of: family.members[ben].author).sequence == 1, "member \(number)")
-        #expect(try engine.falseClaims(in: family.zone).isEmpty, "member \(number)")
+        #expect(
+          try FalseClaims(engine: engine).claims(in: family.zone).isEmpty, "member \(number)")
       }
     }
   }
@@ -452,10 +462,10 @@ struct CausalVerdictTests {
   func attestedDigest() throws {
     var family = try EngineFamily(1)
     try family.write(anna, 1, [.insert])
-    let fact = Engine<MemoryStore>.checkedDigestFact(of: family.zone)
+    let fact = StateDigest.checkedDigestFact(of: family.zone)
     let store = family.members[anna].store
     try store.transaction { try store.facts.set(fact, to: [1]) }
-    try family.members[anna].rebuild(family.zone, nowMilliseconds: now)
+    try Rebuild.rebuild(family.zone, in: &family.members[anna], nowMilliseconds: now)
     #expect(store.facts.value(of: fact) == nil)
   }
 }

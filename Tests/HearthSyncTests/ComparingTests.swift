@@ -9,9 +9,9 @@ import Testing
 
 @Suite("Devices with the same changes compare what they hold")
 struct ComparingTests {
-  private let week = Engine<MemoryStore>.comparisonMilliseconds
-  private let hour = Engine<MemoryStore>.lookMilliseconds
-  private let day = Engine<MemoryStore>.riskMilliseconds
+  private let week = ComparisonIntervals.comparisonMilliseconds
+  private let hour = ComparisonIntervals.lookMilliseconds
+  private let day = ComparisonIntervals.riskMilliseconds
 
   /// Three members who have everything and have been in touch.
   private func world() throws -> NewcomerWorld {
@@ -48,7 +48,8 @@ struct ComparingTests {
   }
 
   private func differing(_ member: Int, _ world: NewcomerWorld) throws -> [DeviceID] {
-    try world.family.members[member].stateDifferences(in: world.family.zone).map(\.device)
+    try ComparedState.stateDifferences(in: world.family.zone, by: world.family.members[member]).map(
+      \.device)
   }
 
   private func statements(_ world: NewcomerWorld, by member: Int, as seen: Int) -> Int {
@@ -148,14 +149,15 @@ struct ComparingTests {
     let zone = world.family.zone
     try sync(1, &world, at: 0)
     let mark = try #require(
-      try world.family.members[2].comparisonMark(of: world.zone(2)))
+      try ComparedState.comparisonMark(of: world.zone(2), in: world.family.members[2]))
     let store = world.family.members[1].store
     let before = store.recordRemovals
     for round in 0..<49 as Range<UInt64> {
       let lie = ControlOperation.ZoneDigest(
         zone: zone, mark: mark, digest: [UInt8](repeating: UInt8(round), count: 32))
-      try world.family.members[2].perform(
-        [.zoneDigest(lie)], in: world.family.group, nowMilliseconds: NewcomerWorld.now)
+      try GroupOperations.perform(
+        [.zoneDigest(lie)], in: world.family.group, by: &world.family.members[2],
+        nowMilliseconds: NewcomerWorld.now)
       try sync(2, &world, at: 0)
       try sync(1, &world, at: round * 7 * hour)
     }
@@ -216,8 +218,8 @@ struct ComparingTests {
   @Test("A device that has built its records anew says within a day what it holds")
   func afterRebuild() throws {
     var world = try world()
-    try world.family.members[1].rebuild(
-      world.family.zone, nowMilliseconds: NewcomerWorld.now + hour)
+    try Rebuild.rebuild(
+      world.family.zone, in: &world.family.members[1], nowMilliseconds: NewcomerWorld.now + hour)
     try tells(1, &world, after: hour)
   }
 
@@ -274,8 +276,9 @@ struct ComparingTests {
     var world = try world()
     for number in 1...16 as ClosedRange<UInt64> {
       try world.family.set(1, 3, Int64(number))
-      try world.family.members[1].rebuild(
-        world.family.zone, nowMilliseconds: NewcomerWorld.now + number * day)
+      try Rebuild.rebuild(
+        world.family.zone, in: &world.family.members[1],
+        nowMilliseconds: NewcomerWorld.now + number * day)
       try sync(1, &world, at: number * day)
     }
     let count = statements(world, by: 1, as: 1)
@@ -287,13 +290,14 @@ struct ComparingTests {
   func marks() throws {
     var world = try world()
     func mark(_ member: Int) throws -> Identifier {
-      try #require(try world.family.members[member].comparisonMark(of: world.zone(member)))
+      try #require(
+        try ComparedState.comparisonMark(of: world.zone(member), in: world.family.members[member]))
     }
     let before = try mark(0)
     #expect(try mark(1) == before)
     // What only tells how a device stands changes nothing.
-    try world.family.members[0].heartbeat(
-      in: world.family.group, nowMilliseconds: NewcomerWorld.now)
+    try MemberChanges.heartbeat(
+      in: world.family.group, by: &world.family.members[0], nowMilliseconds: NewcomerWorld.now)
     #expect(try mark(0) == before)
     try world.family.setRole(1, .child, by: 0)
     #expect(try mark(0) != before)
@@ -345,7 +349,7 @@ struct ComparingTests {
     }
     // In the end all know the same, and the next statement is due.
     for _ in 0..<3 { for member in here { try sync(member, &world, at: later) } }
-    later += Engine<MemoryStore>.statementMilliseconds
+    later += ComparisonIntervals.statementMilliseconds
     for _ in 0..<2 { for member in here { try sync(member, &world, at: later) } }
     for member in here { #expect(notices(member, world).isEmpty, "seed \(seed), the end") }
     let compared = try here.reduce(0) { sum, member in

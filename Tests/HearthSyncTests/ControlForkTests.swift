@@ -90,8 +90,9 @@ struct ControlForkTests {
     let latest = try family.join(by: 0, role: .member)
     let control = try family.published(0, family.control)
     _ = try family.members[latest].receive(control, in: family.control, nowMilliseconds: now)
-    try family.members[latest].bootstrap(
-      family.zone, from: try family.members[0].snapshot(of: family.zone), nowMilliseconds: now)
+    try SnapshotLoading.bootstrap(
+      family.zone, from: try SnapshotMaking.snapshot(of: family.zone, in: family.members[0]),
+      in: &family.members[latest], nowMilliseconds: now)
     try family.meet([0, 1, 4, late, latest])
     try family.expectEqual([0, 1, 4, late, latest])
     for member in [0, 1, 4, late, latest] {
@@ -114,7 +115,9 @@ struct ControlForkTests {
     for _ in 0..<3 {
       try family.meet([0, 2, 3, 5])
       // Whoever came by the second history has keys, so new ones are made.
-      for member in [0, 2, 3, 5] { try family.members[member].maintain(nowMilliseconds: now) }
+      for member in [0, 2, 3, 5] {
+        try Maintenance.maintain(in: &family.members[member], nowMilliseconds: now)
+      }
     }
     try family.meet([0, 2, 3, 5])
     try family.expectEqual([0, 2, 3, 5])
@@ -133,17 +136,17 @@ struct ControlForkTests {
   func joining() throws {
     var family = try EngineFamily(3)
     var engine = try EngineFamily.engine()
-    let opened = try engine.beginJoining(
-      family.capsule, with: family.secret, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      family.capsule, with: family.secret, in: &engine, nowMilliseconds: now)
     _ = try engine.receive(
       try family.published(0, family.control), in: family.control, nowMilliseconds: now)
     let twin = try Engine(
       store: engine.store.copied(), identity: engine.identity, incarnation: engine.incarnation,
       policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
     for (var copy, name) in [(engine, "one"), (twin, "two")] {
-      try copy.finishJoining(
+      try JoiningByInvitation.finish(
         opened, with: family.secret, person: EngineFamily.id(50), personName: "X",
-        deviceName: name, nowMilliseconds: now)
+        deviceName: name, in: &copy, nowMilliseconds: now)
       family.members.append(copy)
     }
     let life = engine.author
@@ -215,7 +218,7 @@ struct ControlForkTests {
     try family.meet([0] + guests)
     var thief = try Engine(
       store: family.members[0].store.copied(), identity: family.members[0].identity,
-      incarnation: Engine<MemoryStore>.nextIncarnation(after: family.members[0].incarnation),
+      incarnation: Incarnations.next(after: family.members[0].incarnation),
       policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
     // Its program does not show what contradicts the decoys.
     thief.isShowing = true
@@ -226,15 +229,15 @@ struct ControlForkTests {
           controlSeen: Frontier(), [.assign(EngineFamily.register, .int(Int64(number)))])
       ])
       // Only what it shows is published, so that everybody learns of all of it at once.
-      _ = try thief.writeControl(
+      _ = try GroupOperations.writeControl(
         [
           .branch(
             .init(
               author: family.members[0].author, digest: segmentDigest(decoy), part: 0, parts: 1,
               bytes: decoy))
-        ], group: family.group, nowMilliseconds: now)
+        ], group: family.group, in: &thief, nowMilliseconds: now)
     }
-    _ = try thief.seal(family.control)
+    _ = try Sealing.seal(family.control, in: &thief)
     let blobs = try thief.store.log.segments(of: family.control)
       .filter { $0.author == thief.author }
       .compactMap { try thief.store.log.bytes(of: $0.digest, in: family.control) }
@@ -335,13 +338,14 @@ extension EngineFamily {
           try members[member].digest(of: zone) == digest, "\(name) member \(member)",
           sourceLocation: location)
         #expect(
-          try members[member].audit(zone).findings.isEmpty, "\(name) member \(member)",
+          try ZoneAudit(engine: members[member]).audit(zone).findings.isEmpty,
+          "\(name) member \(member)",
           sourceLocation: location)
         var again = try EngineFamily.reopened(members[member])
         #expect(
           again.membership(of: group).summary == summary, "\(name) member \(member), opened again",
           sourceLocation: location)
-        try again.rebuild(zone, nowMilliseconds: EngineFamily.now)
+        try Rebuild.rebuild(zone, in: &again, nowMilliseconds: EngineFamily.now)
         #expect(
           try again.digest(of: zone) == digest, "\(name) member \(member), built anew",
           sourceLocation: location)

@@ -51,12 +51,12 @@ struct CostTests {
     _ = try family.members[2].receive([more], in: family.zone, nowMilliseconds: now)
     #expect(family.members[2].store.notices.all().count == 1)
     let digest = try family.members[2].digest(of: family.zone)
-    try family.members[2].rebuild(family.zone, nowMilliseconds: now)
+    try Rebuild.rebuild(family.zone, in: &family.members[2], nowMilliseconds: now)
     #expect(try family.members[2].digest(of: family.zone) == digest)
     #expect(family.members[2].store.notices.all().count == 1)
     try expectOverfull(key, by: forge.author, 3...10, 2, family)
     try family.write(2, 1, [.include(tags, .int(-2))])
-    #expect(try family.members[2].audit(family.zone).findings.isEmpty)
+    #expect(try ZoneAudit(engine: family.members[2]).audit(family.zone).findings.isEmpty)
   }
 
   /// That a record takes no more of an author, and which changes count for nothing.
@@ -64,10 +64,10 @@ struct CostTests {
     _ key: RecordKey, by author: Author, _ changes: ClosedRange<UInt64>, _ member: Int,
     _ family: EngineFamily
   ) throws {
-    let held = try family.members[member].quarantined(in: family.group)
+    let held = try VoidChanges(engine: family.members[member]).quarantined(in: family.group)
     #expect(held.map(\.changes) == [changes] && held.map(\.cause) == [.beyondLimit])
     #expect(
-      try family.members[member].overfullRecords(in: family.zone) == [
+      try OverfullRecords.overfullRecords(in: family.zone, with: family.members[member].store) == [
         OverfullRecord(zone: family.zone, author: author, key: key, changes: changes.count)
       ])
   }
@@ -99,7 +99,7 @@ struct CostTests {
       #expect(records[full]?.elements(tags).count == 4_096)
       #expect(records[full]?.life.isDeleted == true)
       #expect(records[other]?.shown(EngineFamily.register) == .int(3))
-      let held = try family.members[member].quarantined(in: family.group)
+      let held = try VoidChanges(engine: family.members[member]).quarantined(in: family.group)
       #expect(held.map(\.changes) == [2...2, 4...4])
       #expect(held.allSatisfy { $0.cause == .beyondLimit })
     }
@@ -126,7 +126,8 @@ struct CostTests {
       let state = try #require(
         try family.members[member].store.records.states(of: [key], in: family.zone)[key])
       #expect(state.elements(tags).count == 5 * 500 + 2 * 500)
-      let held = try family.members[member].overfullRecords(in: family.zone)
+      let held = try OverfullRecords.overfullRecords(
+        in: family.zone, with: family.members[member].store)
       #expect(held.map(\.author) == [family.members[second].author])
       #expect(held.map(\.changes) == [3])
     }
@@ -220,9 +221,9 @@ struct CostTests {
       let report = try family.members[2].receive(news, in: family.zone, nowMilliseconds: now)
       #expect(report.applied == 1 && report.waiting == [.gap: 149])
     }
-    let waiting = try family.members[2].waitingSegments(in: family.zone)
+    let waiting = try WaitingSegments(engine: family.members[2]).segments(in: family.zone)
     #expect(waiting.count == 149 && waiting.first?.first == 2)
-    #expect(try family.members[2].audit(family.zone).findings.isEmpty)
+    #expect(try ZoneAudit(engine: family.members[2]).audit(family.zone).findings.isEmpty)
     #expect(store.pendingReads == reads)
     let last = try family.members[2].receive([blobs[0]], in: family.zone, nowMilliseconds: now)
     #expect(last.applied == 150 && last.waiting.isEmpty)
@@ -264,7 +265,7 @@ struct CostTests {
     let bad = try forge.seal([forge.change(record: 3)], .init(weight: 250))
     let early = try family.members[2].receive([first, bad], in: family.zone, nowMilliseconds: now)
     #expect(early.applied == 1 && early.waiting == [.gap: 1])
-    try family.members[2].rebuild(family.zone, nowMilliseconds: now)
+    try Rebuild.rebuild(family.zone, in: &family.members[2], nowMilliseconds: now)
     let waiting = try family.members[2].store.pending.segments(in: family.zone)
     #expect(waiting.map(\.digest) == [segmentDigest(bad)])
     #expect(waiting.map(\.reason) == [.gap])
@@ -312,7 +313,7 @@ struct CostTests {
     #expect(forked.forks.count == 1)
     let report = try family.members[2].receive([far], in: family.zone, nowMilliseconds: now)
     #expect(report.waiting[.gap] == nil && report.waiting[.quarantine] ?? 0 > 1)
-    #expect(try family.members[2].waitingSegments(in: family.zone).isEmpty)
+    #expect(try WaitingSegments(engine: family.members[2]).segments(in: family.zone).isEmpty)
   }
 
   @Test("Of a log that a newcomer cites before its end, no more is opened than the cited segment")
@@ -347,7 +348,9 @@ struct CostTests {
     #expect(report.waiting == [.cause: 1])
     let entry = try #require(try store.pending.entries(in: family.zone).first)
     #expect(entry.wait.missing == Dot(author: founder, sequence: 3))
-    #expect(try family.members[2].waitingSegments(in: family.zone).first?.seen[founder] == 3)
+    #expect(
+      try WaitingSegments(engine: family.members[2]).segments(in: family.zone).first?.seen[
+        founder] == 3)
     let reads = store.pendingReads
     _ = try family.members[2].receive([], in: family.zone, nowMilliseconds: now)
     #expect(store.pendingReads == reads)
@@ -473,7 +476,7 @@ struct CostTests {
 
   @Test("A batch with more work than a slice is applied whole, in slices, and alike")
   func slices() throws {
-    #expect(Engine<MemoryStore>.sliceWeight == 300_000)
+    #expect(SliceOpening.sliceWeight == 300_000)
     var family = try EngineFamily(3)
     var forge = try Forge(family.members[1], family.zone)
     var blobs: [[UInt8]] = []

@@ -138,7 +138,7 @@ struct CrowdedRoomTests {
     let zone = try world.family.members[1].zone(control)
     let tag = zone.authorTag(of: world.family.members[nina].device)
     // As if nothing had spoken for her when her joining came: dropped with what is known now.
-    let knowledge = try world.family.members[1].knowledge(of: zone)
+    let knowledge = try PendingKnowledge.knowledge(of: zone, in: world.family.members[1])
     let store = world.family.members[1].store
     let joins = other.segments.keys.filter { $0.zoneTag == zone.tag && $0.authorTag == tag }
       .sorted()
@@ -153,7 +153,8 @@ struct CrowdedRoomTests {
     #expect(!isIn(nina, for: 1, world) && world.reports[1]?.receivedBytes == 0)
     // A member's next operation has seen her.
     try world.sync(2, over: other)
-    try world.family.members[2].heartbeat(in: world.family.group, nowMilliseconds: now)
+    try MemberChanges.heartbeat(
+      in: world.family.group, by: &world.family.members[2], nowMilliseconds: now)
     try world.sync(2, over: other)
     let author = world.family.members[2].author
     let reached = try world.family.members[2].zone(control).head(of: author).sequence

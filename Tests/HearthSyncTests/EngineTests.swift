@@ -53,9 +53,9 @@ struct ReceiveOrderTests {
   @Test("A data change waits for the membership operations that its author had seen")
   func control() throws {
     var family = try EngineFamily(2)
-    let link = try family.members[0].invite(
+    let link = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 1, expiresMilliseconds: now * 2,
-      nowMilliseconds: now)
+      in: &family.members[0], nowMilliseconds: now)
     #expect(!link.capsule.isEmpty)
     try family.write(0, 1, [.insert])
     let data = try family.published(0, family.zone)
@@ -73,11 +73,11 @@ struct ReopenTests {
   @Test("After any write, small or large, sealed or not, the head is the one that was")
   func everyPoint() throws {
     var family = try EngineFamily(1)
-    let large = [UInt8](repeating: 1, count: Engine<MemoryStore>.headBytes)
-    for step in 1...(2 * Engine<MemoryStore>.headInterval + 3) {
+    let large = [UInt8](repeating: 1, count: OwnTail.headBytes)
+    for step in 1...(2 * OwnTail.headInterval + 3) {
       let value = step % 97 == 0 ? Value.bytes(large) : .int(Int64(step))
       try family.write(0, step % 5, [.assign(FieldID(.register, 1), value)])
-      if step % 211 == 0 { _ = try family.members[0].seal(family.zone) }
+      if step % 211 == 0 { _ = try Sealing.seal(family.zone, in: &family.members[0]) }
       // Near each saved head, and now and then elsewhere.
       guard step % 97 < 2 || step % 256 < 3 || step % 211 < 2 || step % 31 == 0 else { continue }
       let again = try EngineFamily.reopened(family.members[0])
@@ -86,7 +86,7 @@ struct ReopenTests {
         "step \(step)")
       if step % 2 == 0 { family.members[0] = again }
     }
-    #expect(try family.members[0].audit(family.zone).findings.isEmpty)
+    #expect(try ZoneAudit(engine: family.members[0]).audit(family.zone).findings.isEmpty)
   }
 
   @Test("An own change that the disk damaged is an error with a remedy, not a trap")
@@ -120,12 +120,12 @@ struct ReopenTests {
     let lost = try #require(try store.log.segments(of: family.zone).first { $0.first == 2 })
     try store.transaction { try store.log.removeSegment(lost.digest, in: family.zone) }
     let error = #expect(throws: SyncError.self) {
-      try family.members[0].rebuild(family.zone, nowMilliseconds: now)
+      try Rebuild.rebuild(family.zone, in: &family.members[0], nowMilliseconds: now)
     }
     #expect(error?.code == .corrupt)
     #expect(try family.members[0].digest(of: family.zone) == digest)
     #expect(try family.members[0].zone(family.zone).heads == heads)
-    #expect(try family.members[0].audit(family.zone).findings.count == 1)
+    #expect(try ZoneAudit(engine: family.members[0]).audit(family.zone).findings.count == 1)
   }
 
   @Test("A store that fails at any write leaves memory and store as they were")
@@ -147,18 +147,18 @@ struct ReopenTests {
         }
       ),
       ("receive", { _ = try $0.receive(blobs, in: zone, nowMilliseconds: now) }),
-      ("seal", { _ = try $0.seal(zone) }),
-      ("rebuild", { try $0.rebuild(zone, nowMilliseconds: now) }),
+      ("seal", { _ = try Sealing.seal(zone, in: &$0) }),
+      ("rebuild", { try Rebuild.rebuild(zone, in: &$0, nowMilliseconds: now) }),
       (
         "new life",
-        { try $0.beginNewLife(reason: "r", nowMilliseconds: now) }
+        { try NewIncarnation.begin(reason: "r", in: &$0, nowMilliseconds: now) }
       ),
       (
         "invite",
         {
-          _ = try $0.invite(
+          _ = try InvitationMaking.invite(
             to: group, named: "H", role: .member, maximumUses: 1, expiresMilliseconds: now,
-            nowMilliseconds: now)
+            in: &$0, nowMilliseconds: now)
         }
       ),
     ]
@@ -283,24 +283,24 @@ struct WriteLimitTests {
         let founding = GroupFounding(
           database: .shared, zoneNames: [place == 0 ? name : "Home"], person: EngineFamily.id(1),
           personName: place == 1 ? name : "Anna", deviceName: place == 2 ? name : "d")
-        let made = try? engine.createGroup(founding, nowMilliseconds: now)
+        let made = try? GroupCreation.create(founding, in: &engine, nowMilliseconds: now)
         #expect((made != nil) == isTaken, "\(count) at \(place)")
         #expect(engine.zones.isEmpty != isTaken)
         if let made { #expect(engine.membership(of: made.group).genesis != nil) }
       }
       let family = try EngineFamily(1)
       var joiner = try EngineFamily.engine()
-      let opened = try joiner.beginJoining(
-        family.capsule, with: family.secret, nowMilliseconds: now)
+      let opened = try JoiningByInvitation.begin(
+        family.capsule, with: family.secret, in: &joiner, nowMilliseconds: now)
       let store = family.members[0].store
       let control = try store.log.segments(of: family.control).compactMap {
         try store.log.bytes(of: $0.digest, in: family.control)
       }
       _ = try joiner.receive(control, in: family.control, nowMilliseconds: now)
       let joined = Result {
-        try joiner.finishJoining(
+        try JoiningByInvitation.finish(
           opened, with: family.secret, person: EngineFamily.id(5), personName: name,
-          deviceName: "d", nowMilliseconds: now)
+          deviceName: "d", in: &joiner, nowMilliseconds: now)
       }
       #expect(((try? joined.get()) != nil) == isTaken, "\(count)")
     }
@@ -332,7 +332,8 @@ struct SyncPlanTests {
     }
     let all = stored.map(name)
     var late = try EngineFamily.engine()
-    _ = try late.beginJoining(family.capsule, with: family.secret, nowMilliseconds: now)
+    _ = try JoiningByInvitation.begin(
+      family.capsule, with: family.secret, in: &late, nowMilliseconds: now)
     _ = try late.receive(
       try family.published(0, family.control), in: family.control, nowMilliseconds: now)
     func plan() throws -> SyncPlan {

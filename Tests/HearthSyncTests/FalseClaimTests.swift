@@ -87,12 +87,12 @@ struct FalseClaimTests {
       #expect(notices.count == 1)
       #expect(notices.first?.device == family.members[mallory].device)
       #expect(notices.first?.text.contains("device 2 published a change") == true)
-      let claims = try engine.falseClaims(in: family.zone)
+      let claims = try FalseClaims(engine: engine).claims(in: family.zone)
       #expect(claims.map(\.author) == [family.members[mallory].author])
       #expect(claims.first?.cited == Dot(author: victim, sequence: 2))
       #expect(claims.first?.kind == .content)
       // What waits proves nothing against others.
-      #expect(try engine.waitingSegments(in: family.zone).isEmpty)
+      #expect(try WaitingSegments(engine: engine).segments(in: family.zone).isEmpty)
     }
     #expect(digests.count == 1)
   }
@@ -113,20 +113,21 @@ struct FalseClaimTests {
     accomplice.head.hash = accomplice.hash(change)
     _ = try whole.receive([try accomplice.seal([change])], in: family.zone, nowMilliseconds: now)
     #expect(try whole.zone(family.zone).head(of: accomplice.author).seen[liar] == 7)
-    let chunks = try whole.snapshot(of: family.zone)
+    let chunks = try SnapshotMaking.snapshot(of: family.zone, in: whole)
     var late = try EngineFamily.engine()
-    _ = try late.beginJoining(family.capsule, with: family.secret, nowMilliseconds: now)
+    _ = try JoiningByInvitation.begin(
+      family.capsule, with: family.secret, in: &late, nowMilliseconds: now)
     _ = try late.receive(
       try family.published(anna, family.control), in: family.control, nowMilliseconds: now)
-    try late.bootstrap(family.zone, from: chunks, nowMilliseconds: now)
+    try SnapshotLoading.bootstrap(family.zone, from: chunks, in: &late, nowMilliseconds: now)
     // The lie cites what lies below the snapshot: nobody who begins there can compare it.
     _ = try late.receive([bytes], in: family.zone, nowMilliseconds: now)
     let digest = try whole.digest(of: family.zone)
     for _ in 0..<2 {
       #expect(try late.zone(family.zone).head(of: liar).sequence == 0)
-      #expect(try late.falseClaims(in: family.zone).map(\.author) == [liar])
+      #expect(try FalseClaims(engine: late).claims(in: family.zone).map(\.author) == [liar])
       #expect(try late.digest(of: family.zone) == digest)
-      try late.rebuild(family.zone, nowMilliseconds: now)
+      try Rebuild.rebuild(family.zone, in: &late, nowMilliseconds: now)
     }
   }
 
@@ -139,9 +140,12 @@ struct FalseClaimTests {
     let told = lie(&forge, citing: [citing(world.family.members[ben].author, 1)])
     let bytes = try forge.seal([told])
     _ = try world.family.members[anna].receive([bytes], in: zone, nowMilliseconds: now)
-    #expect(try world.family.members[anna].falseClaims(in: zone).count == 1)
+    #expect(try FalseClaims(engine: world.family.members[anna]).claims(in: zone).count == 1)
     try world.sync(all: [anna, ben])
-    #expect(try world.family.members[ben].falseClaims(in: zone).map(\.author) == [forge.author])
+    #expect(
+      try FalseClaims(engine: world.family.members[ben]).claims(in: zone).map(\.author) == [
+        forge.author
+      ])
     let digests = try [anna, ben].map { try world.family.members[$0].digest(of: zone) }
     #expect(digests[0] == digests[1])
     // It is given once.
@@ -166,14 +170,15 @@ struct FalseClaimTests {
     try world.sync(all: [anna, ben])
     let liar = world.family.members[mallory].device
     #expect(
-      try world.family.members[ben].unwrittenClaims(in: group)
+      try UnwrittenClaims(engine: world.family.members[ben]).claims(in: group)
         == [UnwrittenClaim(device: liar, zone: zone, count: 50)])
     // Nobody else can know where Ben's log ends, and a claim that may be true is no evidence.
-    #expect(try world.family.members[anna].unwrittenClaims(in: group).isEmpty)
+    #expect(
+      try UnwrittenClaims(engine: world.family.members[anna]).claims(in: group).isEmpty)
     for member in [anna, ben] {
       let told = world.family.members[member].store.notices.all().filter { $0.kind == .falseClaim }
       #expect(told.map(\.device) == (member == ben ? [liar] : []))
-      #expect(try world.family.members[member].falseClaims(in: zone).isEmpty)
+      #expect(try FalseClaims(engine: world.family.members[member]).claims(in: zone).isEmpty)
     }
     // The others go on, also Ben below what is claimed; he is told once.
     try world.family.set(ben, 1, 77)
@@ -185,10 +190,14 @@ struct FalseClaimTests {
     let told = world.family.members[ben].store.notices.all().filter { $0.kind == .falseClaim }
     #expect(told.count == 1)
     #expect(told.first?.text.contains("50 changes of this device that this device never") == true)
-    #expect(try world.family.members[ben].unwrittenClaims(in: group).map(\.count) == [49])
+    #expect(
+      try UnwrittenClaims(engine: world.family.members[ben]).claims(in: group).map(\.count)
+        == [49])
     // Of an earlier incarnation there may be more than a restored device knows.
-    try world.family.members[ben].beginNewLife(reason: "restored", nowMilliseconds: now)
-    #expect(try world.family.members[ben].unwrittenClaims(in: group).isEmpty)
+    try NewIncarnation.begin(
+      reason: "restored", in: &world.family.members[ben], nowMilliseconds: now)
+    #expect(
+      try UnwrittenClaims(engine: world.family.members[ben]).claims(in: group).isEmpty)
   }
 
   @Test("A heartbeat that claims too much is such a claim too, until its device is removed")
@@ -199,20 +208,22 @@ struct FalseClaimTests {
     let reached = try world.zone(ben).head(of: victim).sequence
     let said = ControlOperation.ZoneFrontier(
       zone: zone, frontier: Frontier([(victim, reached + 7)]))
-    try world.family.members[mallory].perform(
-      [.heartbeat([said])], in: group, nowMilliseconds: now)
+    try GroupOperations.perform(
+      [.heartbeat([said])], in: group, by: &world.family.members[mallory], nowMilliseconds: now)
     try world.sync(all: [mallory, anna, ben])
     let liar = world.family.members[mallory].device
     #expect(
-      try world.family.members[ben].unwrittenClaims(in: group)
+      try UnwrittenClaims(engine: world.family.members[ben]).claims(in: group)
         == [UnwrittenClaim(device: liar, zone: zone, count: 7)])
-    #expect(try world.family.members[anna].unwrittenClaims(in: group).isEmpty)
+    #expect(
+      try UnwrittenClaims(engine: world.family.members[anna]).claims(in: group).isEmpty)
     #expect(
       world.family.members[ben].store.notices.all().filter { $0.kind == .falseClaim }.map(\.device)
         == [liar])
     try world.family.remove(mallory, by: anna)
     try world.sync(all: [anna, ben])
-    #expect(try world.family.members[ben].unwrittenClaims(in: group).isEmpty)
+    #expect(
+      try UnwrittenClaims(engine: world.family.members[ben]).claims(in: group).isEmpty)
   }
 
   @Test("What waits of a device that was removed is no claim any more")
@@ -242,12 +253,13 @@ struct FalseClaimTests {
     var engine = try taking([[honest], [bytes], news], by: 3, of: family)
     #expect(try engine.zone(family.zone).head(of: forge.author).sequence == 1)
     let digest = try engine.digest(of: family.zone)
-    try engine.rebuild(family.zone, nowMilliseconds: now)
+    try Rebuild.rebuild(family.zone, in: &engine, nowMilliseconds: now)
     #expect(try engine.digest(of: family.zone) == digest)
-    #expect(try engine.audit(family.zone).findings.isEmpty)
-    #expect(try engine.auditRecords(of: family.zone, nowMilliseconds: now) == nil)
+    #expect(try ZoneAudit(engine: engine).audit(family.zone).findings.isEmpty)
+    #expect(
+      try ZoneAudit(engine: engine).auditRecords(of: family.zone, nowMilliseconds: now) == nil)
     let again = try EngineFamily.copied(engine)
-    #expect(try again.falseClaims(in: family.zone).count == 1)
+    #expect(try FalseClaims(engine: again).claims(in: family.zone).count == 1)
     #expect(again.store.notices.all().filter { $0.kind == .falseClaim }.count == 1)
     // Whoever goes on, goes on; the next life of the device too.
     _ = try engine.write(
@@ -276,10 +288,10 @@ struct FalseClaimTests {
       }
     }
     // The truth is taken, also by who wrote it and has not sealed it.
-    let logged = try family.members[ben].unsealedChanges(of: family.zone)
+    let logged = try LogReader(engine: family.members[ben]).unsealedChanges(of: family.zone)
     #expect(logged.isEmpty)
     let opened = try all.flatMap {
-      try family.members[ben].changes(inSegment: $0, of: family.zone) ?? []
+      try LogReader(engine: family.members[ben]).changes(inSegment: $0, of: family.zone) ?? []
     }
     for change in opened where [1, 3, 5, 6, 9].contains(change.change.dot.sequence) {
       let sequence = change.change.dot.sequence
@@ -300,7 +312,7 @@ struct FalseClaimTests {
       for sequence in [1, 2, 4] as [UInt64] {
         var family = try EngineFamily(3)
         for record in 1...4 { try family.write(ben, record, [.insert]) }
-        let log = try family.members[ben].unsealedChanges(of: family.zone)
+        let log = try LogReader(engine: family.members[ben]).unsealedChanges(of: family.zone)
         let logged = try #require(log.first { $0.change.dot.sequence == sequence })
         let hash = CitedHead.prefix(of: logged.hash) ^ (isTrue ? 0 : 1)
         var forge = try Forge(family.members[mallory], family.zone)
@@ -310,7 +322,8 @@ struct FalseClaimTests {
           [try forge.seal([change])], in: family.zone, nowMilliseconds: now)
         #expect(report.applied == (isTrue ? 1 : 0), "\(sequence)")
         #expect(report.falseClaims.map(\.kind) == (isTrue ? [] : [.content]), "\(sequence)")
-        #expect(try family.members[ben].unsealedChanges(of: family.zone).count == 4)
+        #expect(
+          try LogReader(engine: family.members[ben]).unsealedChanges(of: family.zone).count == 4)
       }
     }
   }
@@ -337,7 +350,7 @@ struct FalseClaimTests {
     for order in orders(of: [news, seen, later, [bytes]]) {
       let engine = try taking(order, by: 3, of: family)
       digests.insert(try engine.digest(of: family.zone))
-      let claims = try engine.falseClaims(in: family.zone)
+      let claims = try FalseClaims(engine: engine).claims(in: family.zone)
       #expect(claims.map(\.kind) == [.past])
       #expect(claims.first?.cited == Dot(author: family.members[ben].author, sequence: 2))
       #expect(claims.first?.author == forge.author)
@@ -351,8 +364,9 @@ struct FalseClaimTests {
     var forge = try Forge(family.members[mallory], family.zone)
     // The founder closes an invitation and writes on; what Mallory cites had seen that.
     let invite = try #require(family.members[anna].membership(of: family.group).invites.first)
-    try family.members[anna].perform(
-      [.inviteClose(invite: invite.operation.invite)], in: family.group, nowMilliseconds: now)
+    try GroupOperations.perform(
+      [.inviteClose(invite: invite.operation.invite)], in: family.group, by: &family.members[anna],
+      nowMilliseconds: now)
     try family.write(anna, 1, [.insert])
     let control = try family.published(anna, family.control)
     let records = try family.published(anna, family.zone)
@@ -366,7 +380,7 @@ struct FalseClaimTests {
     for batch in [[bytes], records] {
       _ = try engine.receive(batch, in: family.zone, nowMilliseconds: now)
     }
-    let claims = try engine.falseClaims(in: family.zone)
+    let claims = try FalseClaims(engine: engine).claims(in: family.zone)
     #expect(claims.map(\.isControl) == [true])
     #expect(claims.map(\.kind) == [.past])
     // And by a hash that nobody's operation has.
@@ -379,7 +393,7 @@ struct FalseClaimTests {
     var second = try EngineFamily.copied(family.members[3])
     _ = try second.receive(
       [try other.seal([invented])], in: family.zone, nowMilliseconds: now)
-    #expect(try second.falseClaims(in: family.zone).map(\.kind) == [.content])
+    #expect(try FalseClaims(engine: second).claims(in: family.zone).map(\.kind) == [.content])
   }
 
   @Test(
@@ -405,7 +419,7 @@ struct FalseClaimTests {
     #expect(try family.digests().count == 1)
     for engine in family.members {
       #expect(try record(1, of: engine, in: family)?.shown(FalseClaimTests.text) == .int(1))
-      #expect(try engine.falseClaims(in: family.zone).isEmpty)
+      #expect(try FalseClaims(engine: engine).claims(in: family.zone).isEmpty)
       #expect(try engine.zone(family.zone).head(of: base.author).sequence == 0)
     }
   }
@@ -441,7 +455,7 @@ struct FalseClaimTests {
       var engine = try taking(order, by: nina, of: family)
       #expect(try engine.zone(zone).head(of: ben.author).sequence == ben.head.sequence)
       digests.insert(try engine.digest(of: zone))
-      try engine.rebuild(zone, nowMilliseconds: now)
+      try Rebuild.rebuild(zone, in: &engine, nowMilliseconds: now)
       digests.insert(try engine.digest(of: zone))
     }
     #expect(digests.count == 1)

@@ -168,8 +168,8 @@ struct FuzzTests {
       for bytes in [sealed, outside.next()] {
         do {
           var joiner = try Self.joiner
-          _ = try joiner.beginJoining(
-            bytes, with: family.secret, nowMilliseconds: EngineFamily.now)
+          _ = try JoiningByInvitation.begin(
+            bytes, with: family.secret, in: &joiner, nowMilliseconds: EngineFamily.now)
         } catch is SyncError {
         } catch is CryptoError {
         } catch {

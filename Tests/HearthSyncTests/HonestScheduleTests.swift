@@ -32,13 +32,18 @@ struct HonestScheduleTests {
         // Restored, and aware of it: a new life.
         guard isSetBack, let old = copies[member] else { return }
         family.members[member] = try EngineFamily.copied(old)
-        try family.members[member].beginNewLife(reason: "restored", nowMilliseconds: now)
+        try NewIncarnation.begin(
+          reason: "restored", in: &family.members[member], nowMilliseconds: now)
       case 2:
         // Restored without noticing: it writes on under numbers that others may know.
         guard isSetBack, random.oneIn(4), let old = copies[member] else { return }
         family.members[member] = try EngineFamily.copied(old)
-      case 3: try family.members[member].beginNewLife(reason: "a copy", nowMilliseconds: now)
-      case 4: try family.members[member].heartbeat(in: family.group, nowMilliseconds: now)
+      case 3:
+        try NewIncarnation.begin(
+          reason: "a copy", in: &family.members[member], nowMilliseconds: now)
+      case 4:
+        try MemberChanges.heartbeat(
+          in: family.group, by: &family.members[member], nowMilliseconds: now)
       case 5..<9: try family.writeAtRandom(member, &random)
       default:
         let other = random.below(family.members.count)
@@ -49,7 +54,7 @@ struct HonestScheduleTests {
           if random.oneIn(3) { blobs = Array(blobs.prefix(random.below(blobs.count + 1))) }
           _ = try family.members[other].receive(blobs, in: zone, nowMilliseconds: now)
         }
-        if random.oneIn(6) { _ = try family.members[other].compact(family.zone) }
+        if random.oneIn(6) { _ = try Compaction.compact(family.zone, in: &family.members[other]) }
       }
     }
   }
@@ -64,10 +69,11 @@ struct HonestScheduleTests {
     if !isSetBack { _ = try world.family.joinFromSnapshot(of: 0) }
     for _ in 0..<4 { try world.family.settle() }
     for (number, engine) in world.family.members.enumerated() {
-      let claims = try engine.falseClaims(in: world.family.zone)
+      let claims = try FalseClaims(engine: engine).claims(in: world.family.zone)
       #expect(claims.isEmpty, "seed \(seed), member \(number): \(claims)")
       // A device that was set back without noticing cannot know that others had seen more of it.
-      let unwritten = try isSetBack ? [] : engine.unwrittenClaims(in: world.family.group)
+      let unwritten =
+        try isSetBack ? [] : UnwrittenClaims(engine: engine).claims(in: world.family.group)
       #expect(unwritten.isEmpty, "seed \(seed), member \(number): \(unwritten)")
       let waiting = try engine.store.pending.segments(in: world.family.zone).filter {
         $0.reason != .quarantine

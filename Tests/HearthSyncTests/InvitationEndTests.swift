@@ -13,9 +13,9 @@ struct InvitationEndTests {
   private func invite(
     _ family: inout EngineFamily, uses: Int = 1, expires: UInt64
   ) throws -> (made: (capsule: [UInt8], secret: InviteSecret), id: Identifier) {
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: uses,
-      expiresMilliseconds: expires, nowMilliseconds: now)
+      expiresMilliseconds: expires, in: &family.members[0], nowMilliseconds: now)
     return (
       (made.capsule, made.secret), try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
     )
@@ -34,7 +34,7 @@ struct InvitationEndTests {
       by: made.capsule, with: made.secret, meeting: 0, as: EngineFamily.id(90))
     try family.send(1, to: [0])
     #expect(ends(id, family).isEmpty)
-    try family.members[0].maintain(nowMilliseconds: now)
+    try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now)
     #expect(ends(id, family) == [.usedUp])
   }
 
@@ -42,21 +42,21 @@ struct InvitationEndTests {
   func expired() throws {
     var family = try EngineFamily(1)
     let (_, id) = try invite(&family, expires: now + 1_000)
-    try family.members[0].maintain(nowMilliseconds: now + 1_000)
+    try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now + 1_000)
     #expect(ends(id, family).isEmpty)
-    try family.members[0].maintain(nowMilliseconds: now + 1_001)
+    try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now + 1_001)
     #expect(ends(id, family) == [.expired])
   }
 
   @Test("A link by approval carried no keys: its end makes none")
   func byApproval() throws {
     var family = try EngineFamily(1)
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, admission: .approve, maximumUses: 1,
-      expiresMilliseconds: now + 1_000, nowMilliseconds: now)
+      expiresMilliseconds: now + 1_000, in: &family.members[0], nowMilliseconds: now)
     let id = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
     let keys = try family.members[0].zone(family.zone).currentEpoch?.id
-    try family.members[0].maintain(nowMilliseconds: now + 1_001)
+    try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now + 1_001)
     #expect(ends(id, family) == [.expired])
     #expect(try family.members[0].zone(family.zone).currentEpoch?.id == keys)
   }
@@ -64,22 +64,23 @@ struct InvitationEndTests {
   @Test("The name of a bundle follows from the invitation's id alone, on every device")
   func bundleName() throws {
     var family = try EngineFamily(1)
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 1,
-      expiresMilliseconds: now + 1_000, nowMilliseconds: now)
+      expiresMilliseconds: now + 1_000, in: &family.members[0], nowMilliseconds: now)
     let id = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
     #expect(made.capsuleName == .bundle(of: id))
     #expect(made.capsuleName.scope.bytes == made.secret.rendezvousID)
-    #expect(family.members[0].closedInvites(in: family.group).isEmpty)
-    try family.members[0].maintain(nowMilliseconds: now + 1_001)
-    #expect(family.members[0].closedInvites(in: family.group) == [id])
+    #expect(EntranceDuties(engine: family.members[0]).closedInvites(in: family.group).isEmpty)
+    try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now + 1_001)
+    #expect(EntranceDuties(engine: family.members[0]).closedInvites(in: family.group) == [id])
   }
 
   @Test("A link that somebody closes before it is over is revoked")
   func revoked() throws {
     var family = try EngineFamily(1)
     let (_, id) = try invite(&family, uses: 2, expires: now + 1_000)
-    try family.members[0].closeInvitation(id, of: family.group, nowMilliseconds: now + 1_000)
+    try GroupPolicy.closeInvitation(
+      id, of: family.group, in: &family.members[0], nowMilliseconds: now + 1_000)
     #expect(ends(id, family) == [nil])
   }
 }

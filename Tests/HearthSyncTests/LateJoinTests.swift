@@ -12,7 +12,7 @@ import Testing
 struct LateJoinTests {
   private static let now = EngineFamily.now
   private static let expiry = now + 1_000
-  private static let grace = Engine<MemoryStore>.graceMilliseconds
+  private static let grace = EntranceUpkeep.graceMilliseconds
 
   /// A household of an owner and an admin, and somebody who joined in time.
   ///
@@ -27,9 +27,10 @@ struct LateJoinTests {
       family = try EngineFamily(2)
       try family.setRole(1, .admin, by: 0)
       try family.meet([0, 1])
-      let made = try family.members[0].invite(
+      let made = try InvitationMaking.invite(
         to: family.group, named: "Home", role: role, maximumUses: 2,
-        expiresMilliseconds: LateJoinTests.expiry, nowMilliseconds: LateJoinTests.now)
+        expiresMilliseconds: LateJoinTests.expiry, in: &family.members[0],
+        nowMilliseconds: LateJoinTests.now)
       invite = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
       try family.meet([0, 1])
       comer = try family.arrive(
@@ -83,8 +84,8 @@ struct LateJoinTests {
       #expect(!newest.grant.wraps.contains { $0.recipient == story.device })
     }
     let entry = try #require(story.family.membership(0).entries.waiting.first)
-    try story.family.members[0].confirm(
-      entry.id, in: story.family.group, nowMilliseconds: late + 1)
+    try EntranceUpkeep.confirm(
+      entry.id, in: story.family.group, by: &story.family.members[0], nowMilliseconds: late + 1)
     for member in [0, story.comer, 0, 1] { try story.sync(member, at: late + 2) }
     for member in [0, 1] {
       #expect(story.family.membership(member).isActive(story.device), "member \(member)")

@@ -86,22 +86,22 @@ struct LiarScheduleTests {
     /// Somebody joins by the founder's invitation and begins from the founder's snapshot.
     mutating func letIn() throws {
       try exchange(0, hiding: false)
-      let chunks = try family.members[0].snapshot(of: family.zone)
+      let chunks = try SnapshotMaking.snapshot(of: family.zone, in: family.members[0])
       let tag = try inner.zone(0).tag
       for (name, chunk) in zip(SnapshotPlan.names(of: chunks, zoneTag: tag), chunks) {
         try inner.shelf.publish(name, chunk)
       }
       var engine = try EngineFamily.engine()
-      let opened = try engine.beginJoining(
-        family.capsule, with: family.secret, nowMilliseconds: NewcomerWorld.now)
+      let opened = try JoiningByInvitation.begin(
+        family.capsule, with: family.secret, in: &engine, nowMilliseconds: NewcomerWorld.now)
       var report = TransportReport(setting: "folder")
       try engine.pull(
         family.control, from: inner.shelf, anchorFile: ForgetfulAnchor(),
         nowMilliseconds: NewcomerWorld.now, &report)
-      try engine.finishJoining(
+      try JoiningByInvitation.finish(
         opened, with: family.secret, person: EngineFamily.id(700 + family.members.count),
         personName: "N\(family.members.count)", deviceName: "device \(family.members.count)",
-        nowMilliseconds: NewcomerWorld.now)
+        in: &engine, nowMilliseconds: NewcomerWorld.now)
       inner.family.members.append(engine)
       honest.append(family.members.count - 1)
       try exchange(family.members.count - 1, hiding: false)
@@ -220,7 +220,9 @@ struct LiarScheduleTests {
       let zone = try engine.zone(family.zone)
       // Nobody honest is held back anywhere, and nothing of theirs is missing.
       #expect(
-        try engine.falseClaims(in: family.zone).allSatisfy { $0.author.device == liar },
+        try FalseClaims(engine: engine).claims(in: family.zone).allSatisfy {
+          $0.author.device == liar
+        },
         "seed \(seed), member \(member)")
       #expect(
         zone.forkEnds.keys.allSatisfy { $0.device == liar }, "seed \(seed), member \(member)")
@@ -235,13 +237,13 @@ struct LiarScheduleTests {
         }
       }
       // Only who took on trust what lies below a snapshot may differ, in the liar's changes.
-      let isCertain = try engine.uncertainChanges(in: family.zone).keys
+      let isCertain = try StoredClaims.uncertainChanges(in: family.zone, with: engine.store).keys
         .allSatisfy { $0.device != liar }
       digests[isCertain, default: []].insert(try engine.digest(of: family.zone))
     }
     if !world.hasNewcomers { #expect(digests[true]?.count == 1, "seed \(seed)") }
     let named =
-      try family.members[0].falseClaims(in: family.zone).map(\.author.device)
+      try FalseClaims(engine: family.members[0]).claims(in: family.zone).map(\.author.device)
       + family.members[0].zone(family.zone).forkEnds.keys.map(\.device)
     #expect(named.contains(liar), "seed \(seed): the liar is named")
   }

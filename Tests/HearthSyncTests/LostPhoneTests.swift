@@ -23,22 +23,23 @@ struct LostPhoneTests {
     try family.meet(everybody)
     try family.set(second, 1, 7)
     try family.meet(everybody)
-    try family.members[2].revoke(
-      family.members[second].device, from: family.group, nowMilliseconds: now)
+    try MemberChanges.revoke(
+      family.members[second].device, from: family.group, in: &family.members[2],
+      nowMilliseconds: now)
     try family.meet([0, 1, 2])
     switch deed {
     case .reader: try family.setRole(2, .reader, by: 0)
     case .removed: try family.remove(2, by: 0)
-    case .left: try family.members[2].leave(family.group, nowMilliseconds: now)
+    case .left: try MemberChanges.leave(family.group, in: &family.members[2], nowMilliseconds: now)
     }
     try family.meet([0, 1, 2])
     for member in [0, 1] {
       #expect(try family.shown(member, 1) == .int(7), "member \(member)")
     }
-    #expect(try family.members[0].quarantined(in: family.group).isEmpty)
+    #expect(try VoidChanges(engine: family.members[0]).quarantined(in: family.group).isEmpty)
     #expect(try family.areEqual([0, 1]))
     // Built anew from the log it is the same.
-    try family.members[1].rebuild(family.zone, nowMilliseconds: now)
+    try Rebuild.rebuild(family.zone, in: &family.members[1], nowMilliseconds: now)
     #expect(try family.shown(1, 1) == .int(7))
   }
 
@@ -74,9 +75,9 @@ struct ReaderKeyTests {
     var family = try EngineFamily(3)
     let reader = try family.join(by: 0, role: .reader)
     let person = try family.person(reader)
-    let capsule = try family.members[reader].invite(
+    let capsule = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .reader, person: person, maximumUses: 1,
-      expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: now)
+      expiresMilliseconds: EngineFamily.now * 2, in: &family.members[reader], nowMilliseconds: now)
     try family.meet([0, 1, 2, reader])
     // The keys change after the link was made, and nobody else is there when it is used.
     try family.remove(2, by: 0)
@@ -85,7 +86,9 @@ struct ReaderKeyTests {
     let tablet = try family.arrive(
       by: capsule.capsule, with: capsule.secret, meeting: reader, as: person)
     for _ in 0..<2 {
-      for member in [reader, tablet] { try family.members[member].maintain(nowMilliseconds: now) }
+      for member in [reader, tablet] {
+        try Maintenance.maintain(in: &family.members[member], nowMilliseconds: now)
+      }
       try family.meet([reader, tablet])
     }
     #expect(try family.shown(tablet, 1) == .int(1))

@@ -84,13 +84,13 @@ struct MeanwhileTests {
         isDone = true
         try turns.turn { engine in
           try write(2, in: zone, &engine)
-          _ = try engine.seal(zone)
+          _ = try Sealing.seal(zone, in: &engine)
         }
       }
     }
     let state = try family.members[0].zone(zone)
     #expect(state.head(of: family.members[0].author).sequence == 2)
-    #expect(try family.members[0].unsyncedCount(of: state) == 1)
+    #expect(try AcknowledgedChanges.unsyncedCount(of: state, in: family.members[0]) == 1)
   }
 
   @Test("What another exchange gives while a listing is on its way is not missed in it")
@@ -134,7 +134,7 @@ struct MeanwhileTests {
           countAtSeal = anchor.count
           try turns.turn { engine in
             try write(1, in: zone, &engine)
-            _ = try engine.seal(zone)
+            _ = try Sealing.seal(zone, in: &engine)
           }
         } else if name.zoneTag == tag {
           isGiven = true

@@ -34,27 +34,27 @@ struct MembershipEngineTests {
   @Test("Who joins by an invitation that is older than the keys is given them")
   func oldInvitation() throws {
     var family = try EngineFamily(3)
-    let invitation = try family.members[0].invite(
+    let invitation = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 1,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
     // New keys of both zones, which the invitation does not carry.
     try family.remove(2, by: 0)
     try family.set(0, 1, 7)
     var newcomer = try EngineFamily.engine()
-    let opened = try newcomer.beginJoining(
-      invitation.capsule, with: invitation.secret, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      invitation.capsule, with: invitation.secret, in: &newcomer, nowMilliseconds: now)
     _ = try newcomer.receive(
       try family.published(0, family.control), in: family.control, nowMilliseconds: now)
-    try newcomer.finishJoining(
+    try JoiningByInvitation.finish(
       opened, with: invitation.secret, person: EngineFamily.id(99), personName: "Late",
-      deviceName: "late", nowMilliseconds: now)
+      deviceName: "late", in: &newcomer, nowMilliseconds: now)
     // Before it says anything it makes keys of its own: the removed device has those it was given.
-    try newcomer.maintain(nowMilliseconds: now)
+    try Maintenance.maintain(in: &newcomer, nowMilliseconds: now)
     family.members.append(newcomer)
     try family.meet([0, 1, 3])
     #expect(try family.shown(3, 1) == nil)
     #expect(family.membership(0).isActive(family.members[3].device))
-    try family.members[0].maintain(nowMilliseconds: now)
+    try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now)
     try family.meet([0, 1, 3])
     #expect(try family.shown(3, 1) == .int(7))
     #expect(try family.areEqual([0, 1, 3]))
@@ -85,18 +85,18 @@ struct MembershipEngineTests {
       }
       try family.meet([0, 1, 3])
       #expect(try family.areEqual([0, 1, 3]))
-      let kept = try family.members[1].quarantined(in: family.group)
+      let kept = try VoidChanges(engine: family.members[1]).quarantined(in: family.group)
       #expect(kept.map(\.changes) == [2...3])
       #expect(kept.first?.author.device == family.members[2].device)
       // An admin takes them over as its own.
-      try family.members[0].adopt(
-        try #require(kept.first), in: family.group, nowMilliseconds: now)
+      try Adoption.adopt(
+        try #require(kept.first), in: family.group, by: &family.members[0], nowMilliseconds: now)
       try family.meet([0, 1, 3])
       for member in [0, 1, 3] {
         #expect(try family.shown(member, 1) == .int(2))
         #expect(try family.shown(member, 2) == .int(3))
       }
-      #expect(try family.members[1].quarantined(in: family.group).isEmpty)
+      #expect(try VoidChanges(engine: family.members[1]).quarantined(in: family.group).isEmpty)
       #expect(try family.areEqual([0, 1, 3]))
     }
   }
@@ -125,8 +125,8 @@ struct MembershipEngineTests {
   func concurrentRekeys() throws {
     var family = try EngineFamily(4)
     for member in [0, 1] {
-      try family.members[member].rekey(
-        [family.zone], of: family.group, nowMilliseconds: now)
+      try Rekeying.rekey(
+        [family.zone], of: family.group, in: &family.members[member], nowMilliseconds: now)
       try family.set(member, 10 + member, 1)
     }
     try family.meet([0, 1, 2, 3])
@@ -134,7 +134,7 @@ struct MembershipEngineTests {
     for member in 0..<4 {
       #expect(try family.shown(member, 10) == .int(1))
       #expect(try family.shown(member, 11) == .int(1))
-      try family.members[member].maintain(nowMilliseconds: now)
+      try Maintenance.maintain(in: &family.members[member], nowMilliseconds: now)
     }
     try family.meet([0, 1, 2, 3])
     for member in 0..<4 {
@@ -150,12 +150,13 @@ struct MembershipEngineTests {
   func joinedByAnybody() throws {
     var family = try EngineFamily(4)
     for member in [0, 1] {
-      try family.members[member].rekey([family.zone], of: family.group, nowMilliseconds: now)
+      try Rekeying.rekey(
+        [family.zone], of: family.group, in: &family.members[member], nowMilliseconds: now)
     }
     try family.meet([0, 1, 2, 3])
-    let wait = Engine<MemoryStore>.joinMilliseconds
+    let wait = RekeyNeed.joinMilliseconds
     for (moment, number) in [(now + wait - 1, 2), (now + wait, 1)] {
-      try family.members[2].maintain(nowMilliseconds: moment)
+      try Maintenance.maintain(in: &family.members[2], nowMilliseconds: moment)
       #expect(family.membership(2).keys.newestEpochs(of: family.zone).count == number)
     }
     try family.meet([0, 1, 2, 3])
@@ -168,8 +169,8 @@ struct MembershipEngineTests {
   func closing() throws {
     var family = try EngineFamily(2)
     let id = try #require(Identifier(bytes: family.secret.publicKeys.inviteID))
-    try family.members[0].perform(
-      [.inviteClose(invite: id)], in: family.group, nowMilliseconds: now)
+    try GroupOperations.perform(
+      [.inviteClose(invite: id)], in: family.group, by: &family.members[0], nowMilliseconds: now)
     try family.meet([0, 1])
     let before = try family.members[1].zone(family.zone).currentEpoch?.id
     for member in [0, 1] { #expect(try family.members[member].zone(family.zone).isEpochOver) }
@@ -188,7 +189,7 @@ struct MembershipEngineTests {
     try family.meet([0, 1, 2, second])
     let before = try family.members[1].zone(family.zone).currentEpoch?.id
     let lost = family.members[second].device
-    try family.members[2].revoke(lost, from: family.group, nowMilliseconds: now)
+    try MemberChanges.revoke(lost, from: family.group, in: &family.members[2], nowMilliseconds: now)
     try family.meet([0, 1, 2])
     for member in 0..<3 { #expect(!family.membership(member).isActive(lost)) }
     try family.set(1, 1, 1)
@@ -208,32 +209,37 @@ struct MembershipEngineTests {
       try family.meet([0, 1, 2])
       let second = try family.join(by: 2, role: .reader, person: try family.person(2))
       try family.meet([0, 1, 2, second])
-      let made = try family.members[2].invite(
+      let made = try InvitationMaking.invite(
         to: family.group, named: "Home", role: .member, maximumUses: 5,
-        expiresMilliseconds: now * 2, nowMilliseconds: now)
+        expiresMilliseconds: now * 2, in: &family.members[2], nowMilliseconds: now)
       try family.meet([0, 1, 2, second])
       let id = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
       let before = try family.members[0].zone(family.zone).currentEpoch?.id
       let device = family.members[2].device
       switch ending {
-      case 0: try family.members[second].revoke(device, from: family.group, nowMilliseconds: now)
-      case 1: try family.members[0].revoke(device, from: family.group, nowMilliseconds: now)
+      case 0:
+        try MemberChanges.revoke(
+          device, from: family.group, in: &family.members[second], nowMilliseconds: now)
+      case 1:
+        try MemberChanges.revoke(
+          device, from: family.group, in: &family.members[0], nowMilliseconds: now)
       case 2: try family.setRole(2, .member, by: 0)
-      default: try family.members[2].leave(family.group, nowMilliseconds: now)
+      default: try MemberChanges.leave(family.group, in: &family.members[2], nowMilliseconds: now)
       }
       try family.meet([0, 1, 2, second])
-      try family.members[0].maintain(nowMilliseconds: now)
+      try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now)
       let invite = family.membership(0).invites.first { $0.operation.invite == id }
       #expect(invite?.isClosed == true, "\(ending)")
       #expect(try family.members[0].zone(family.zone).currentEpoch?.id != before, "\(ending)")
       var late = try EngineFamily.engine()
-      let opened = try late.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+      let opened = try JoiningByInvitation.begin(
+        made.capsule, with: made.secret, in: &late, nowMilliseconds: now)
       _ = try late.receive(
         try family.published(0, family.control), in: family.control, nowMilliseconds: now)
       #expect(throws: SyncError.self, "\(ending)") {
-        try late.finishJoining(
+        try JoiningByInvitation.finish(
           opened, with: made.secret, person: EngineFamily.id(90), personName: "T",
-          deviceName: "t", nowMilliseconds: now)
+          deviceName: "t", in: &late, nowMilliseconds: now)
       }
     }
   }
@@ -242,22 +248,26 @@ struct MembershipEngineTests {
   func closedLongAgo() throws {
     for (comesFirst, hasGap) in [(false, false), (false, true), (true, false), (true, true)] {
       var family = try EngineFamily(2)
-      let made = try family.members[0].invite(
+      let made = try InvitationMaking.invite(
         to: family.group, named: "Home", role: .member, maximumUses: 1,
-        expiresMilliseconds: now * 2, nowMilliseconds: now)
+        expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
       let early = try family.published(0, family.control)
       try family.remove(1, by: 0)
-      if hasGap { try family.members[0].heartbeat(in: family.group, nowMilliseconds: now) }
+      if hasGap {
+        try MemberChanges.heartbeat(in: family.group, by: &family.members[0], nowMilliseconds: now)
+      }
       let id = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
-      try family.members[0].closeInvitation(id, of: family.group, nowMilliseconds: now)
+      try GroupPolicy.closeInvitation(
+        id, of: family.group, in: &family.members[0], nowMilliseconds: now)
       let log = try family.published(0, family.control)
       var cleo = try EngineFamily.engine()
-      let opened = try cleo.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+      let opened = try JoiningByInvitation.begin(
+        made.capsule, with: made.secret, in: &cleo, nowMilliseconds: now)
       _ = try cleo.receive(comesFirst ? early : log, in: family.control, nowMilliseconds: now)
       let join = {
-        try cleo.finishJoining(
+        try JoiningByInvitation.finish(
           opened, with: made.secret, person: EngineFamily.id(90), personName: "Cleo",
-          deviceName: "c", nowMilliseconds: now)
+          deviceName: "c", in: &cleo, nowMilliseconds: now)
       }
       guard comesFirst else {
         let error = #expect(throws: SyncError.self) { try join() }
@@ -266,36 +276,38 @@ struct MembershipEngineTests {
         continue
       }
       try join()
-      #expect(cleo.entryRefusal(to: family.group) == nil)
+      #expect(ClosedInvitations(engine: cleo).entryRefusal(to: family.group) == nil)
       _ = try cleo.receive(log, in: family.control, nowMilliseconds: now)
-      #expect(cleo.entryRefusal(to: family.group)?.hasPrefix("Anna closed the inv") == true)
+      #expect(
+        ClosedInvitations(engine: cleo).entryRefusal(to: family.group)?.hasPrefix(
+          "Anna closed the inv") == true)
       // The others take it for nobody.
       family.members.append(cleo)
       try family.send(2, to: [0])
       #expect(!family.membership(0).isActive(cleo.device))
-      try family.members[0].maintain(nowMilliseconds: now)
+      try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now)
       try family.send(0, to: [2])
-      #expect(family.members[2].entryRefusal(to: family.group) != nil)
+      #expect(ClosedInvitations(engine: family.members[2]).entryRefusal(to: family.group) != nil)
     }
   }
 
   @Test("A key of thirty days is replaced, one of a millisecond less is not")
   func age() throws {
     var family = try EngineFamily(2)
-    let age = Engine<MemoryStore>.epochMilliseconds
+    let age = RekeyNeed.epochMilliseconds
     let before = try family.members[0].zone(family.zone).currentEpoch?.id
     #expect(age == 30 * 86_400_000)
     let since = try #require(family.membership(0).keys.epochs(of: family.zone).last).since
       .milliseconds
-    try family.members[0].maintain(nowMilliseconds: since + age - 1)
+    try Maintenance.maintain(in: &family.members[0], nowMilliseconds: since + age - 1)
     #expect(try family.members[0].zone(family.zone).currentEpoch?.id == before)
-    try family.members[0].maintain(nowMilliseconds: since + age)
+    try Maintenance.maintain(in: &family.members[0], nowMilliseconds: since + age)
     #expect(try family.members[0].zone(family.zone).currentEpoch?.id != before)
     // A clock that stood still over the moment comes to the same.
     let newer = try #require(family.membership(0).keys.epochs(of: family.zone).last).since
       .milliseconds
     let middle = try family.members[0].zone(family.zone).currentEpoch?.id
-    try family.members[0].maintain(nowMilliseconds: newer + age + 1)
+    try Maintenance.maintain(in: &family.members[0], nowMilliseconds: newer + age + 1)
     #expect(try family.members[0].zone(family.zone).currentEpoch?.id != middle)
   }
 
@@ -305,15 +317,16 @@ struct MembershipEngineTests {
     let offer = try family.offer(to: 1, by: 0)
     try family.meet([0, 1, 2])
     #expect(family.membership(1).offers.map(\.id) == [offer])
-    try family.members[1].acceptOwner(of: family.group, offer: offer, nowMilliseconds: now)
+    try OwnerTransfer.accept(
+      of: family.group, offer: offer, in: &family.members[1], nowMilliseconds: now)
     try family.meet([0, 1, 2])
     #expect(family.membership(2).owner == (try family.person(1)))
     #expect(family.membership(2).role(of: family.members[0].device) == .admin)
     #expect(throws: SyncError(.notAllowed, "")) {
-      try family.members[1].leave(family.group, nowMilliseconds: now)
+      try MemberChanges.leave(family.group, in: &family.members[1], nowMilliseconds: now)
     }
     try family.set(0, 3, 3)
-    try family.members[0].leave(family.group, nowMilliseconds: now)
+    try MemberChanges.leave(family.group, in: &family.members[0], nowMilliseconds: now)
     try family.meet([0, 1, 2])
     #expect(family.membership(2).people.count == 2)
     #expect(try family.shown(2, 3) == .int(3))
@@ -333,17 +346,17 @@ struct MembershipEngineTests {
     try family.meet([0, 1, 2])
     try family.set(2, 2, 2)
     try family.remove(2, by: 0)
-    let invitation = try family.members[0].invite(
+    let invitation = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .child, maximumUses: 1,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
     try family.meet([0, 1])
     try family.send(0, to: [2])
-    let opened = try family.members[2].beginJoining(
-      invitation.capsule, with: invitation.secret, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      invitation.capsule, with: invitation.secret, in: &family.members[2], nowMilliseconds: now)
     try family.send(0, to: [2])
-    try family.members[2].finishJoining(
+    try JoiningByInvitation.finish(
       opened, with: invitation.secret, person: EngineFamily.id(3), personName: "P2",
-      deviceName: "device 2", nowMilliseconds: now)
+      deviceName: "device 2", in: &family.members[2], nowMilliseconds: now)
     try family.meet([0, 1, 2])
     #expect(family.membership(1).role(of: family.members[2].device) == .child)
     try family.set(2, 3, 3)
@@ -359,22 +372,23 @@ struct MembershipEngineTests {
   @Test("A joiner whose keys were replaced meanwhile is given the new ones")
   func meanwhile() throws {
     var family = try EngineFamily(3)
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 1,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
     let log = try family.published(0, family.control)
     try family.remove(2, by: 0)
     try family.set(0, 1, 1)
     var joiner = try EngineFamily.engine()
-    let opened = try joiner.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &joiner, nowMilliseconds: now)
     _ = try joiner.receive(log, in: family.control, nowMilliseconds: now)
-    try joiner.finishJoining(
+    try JoiningByInvitation.finish(
       opened, with: made.secret, person: EngineFamily.id(41), personName: "Omar",
-      deviceName: "phone", nowMilliseconds: now)
+      deviceName: "phone", in: &joiner, nowMilliseconds: now)
     family.members.append(joiner)
     try family.meet([0, 1, 3])
     #expect(try family.shown(3, 1) == nil)
-    try family.members[1].maintain(nowMilliseconds: now)
+    try Maintenance.maintain(in: &family.members[1], nowMilliseconds: now)
     try family.meet([0, 1, 3])
     #expect(try family.shown(3, 1) == .int(1))
     #expect(family.membership(3).summary == family.membership(0).summary)
@@ -413,18 +427,19 @@ struct MembershipEngineTests {
   @Test("A device whose segments all stay closed names its last key, and is given the others anew")
   func nothingOpens() throws {
     var family = try EngineFamily(3)
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 1,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
     let log = try family.published(0, family.control)
     try family.remove(2, by: 0)
     try family.set(0, 1, 1)
     var joiner = try EngineFamily.engine()
-    let opened = try joiner.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &joiner, nowMilliseconds: now)
     _ = try joiner.receive(log, in: family.control, nowMilliseconds: now)
-    try joiner.finishJoining(
+    try JoiningByInvitation.finish(
       opened, with: made.secret, person: EngineFamily.id(41), personName: "Omar",
-      deviceName: "phone", nowMilliseconds: now)
+      deviceName: "phone", in: &joiner, nowMilliseconds: now)
     family.members.append(joiner)
     try family.meet([0, 1])
     try family.send(3, to: [1])
@@ -439,15 +454,16 @@ struct MembershipEngineTests {
           epoch: try #require(family.membership(1).keys.epochs(of: zone).last).grant.epoch,
           wraps: [.init(recipient: joiner.device, sealed: sealed)]))
     }
-    try family.members[1].perform(bogus, in: family.group, nowMilliseconds: now)
+    try GroupOperations.perform(
+      bogus, in: family.group, by: &family.members[1], nowMilliseconds: now)
     try family.meet([0, 1])
-    try family.members[0].maintain(nowMilliseconds: now)
+    try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now)
     try family.meet([0, 3])
     #expect(try family.shown(3, 1) == nil)
     for _ in 0..<2 {
-      try family.members[3].maintain(nowMilliseconds: now)
+      try Maintenance.maintain(in: &family.members[3], nowMilliseconds: now)
       try family.meet([0, 3])
-      try family.members[0].maintain(nowMilliseconds: now)
+      try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now)
       try family.meet([0, 3])
     }
     #expect(try family.shown(3, 1) == .int(1))
@@ -457,7 +473,7 @@ struct MembershipEngineTests {
 
   @Test("What a device counts under one key ends it at 10,000 changes, not one before")
   func count() throws {
-    #expect(Engine<MemoryStore>.epochChanges == 10_000)
+    #expect(RekeyNeed.epochChanges == 10_000)
     for (written, isDue) in [(9_999 as UInt64, false), (10_000, true), (10_001, true)] {
       var family = try EngineFamily(1)
       try family.set(0, 1, 1)
@@ -469,9 +485,9 @@ struct MembershipEngineTests {
       let start = total &- written
       try family.members[0].store.transaction {
         try family.members[0].store.facts.set(
-          Engine<MemoryStore>.epochFact(epoch), to: Engine<MemoryStore>.bytes(of: start))
+          EpochKeys.epochFact(epoch), to: start.fixedBytes)
       }
-      try family.members[0].maintain(nowMilliseconds: now)
+      try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now)
       #expect((try family.members[0].zone(family.zone).currentEpoch?.id != epoch) == isDue)
     }
   }
@@ -482,14 +498,14 @@ struct MembershipEngineTests {
     let most = ProcessInfo.isLong ? 200 : 24
     for number in 1..<most {
       var engine = try EngineFamily.engine()
-      let opened = try engine.beginJoining(
-        family.capsule, with: family.secret, nowMilliseconds: now)
+      let opened = try JoiningByInvitation.begin(
+        family.capsule, with: family.secret, in: &engine, nowMilliseconds: now)
       _ = try engine.receive(
         try family.published(0, family.control), in: family.control, nowMilliseconds: now)
-      try engine.finishJoining(
+      try JoiningByInvitation.finish(
         opened, with: family.secret, person: EngineFamily.id(number + 500),
-        personName: "P", deviceName: "d", nowMilliseconds: now)
-      _ = try engine.seal(family.control)
+        personName: "P", deviceName: "d", in: &engine, nowMilliseconds: now)
+      _ = try Sealing.seal(family.control, in: &engine)
       let own = try engine.store.log.segments(of: family.control).first {
         $0.author == engine.author
       }
@@ -505,10 +521,11 @@ struct MembershipEngineTests {
     }
     let size = family.membership(0).devices.count
     let start = ContinuousClock.now
-    try family.members[0].rekey([family.zone], of: family.group, nowMilliseconds: now)
+    try Rekeying.rekey(
+      [family.zone], of: family.group, in: &family.members[0], nowMilliseconds: now)
     #expect(size == most)
     print("membership: new key for \(size) devices: \(ContinuousClock.now - start)")
-    _ = try family.members[0].seal(family.control)
+    _ = try Sealing.seal(family.control, in: &family.members[0])
     let last = try family.members[0].store.log.segments(of: family.control).filter {
       $0.author == family.members[0].author
     }.max { $0.last < $1.last }
@@ -519,15 +536,17 @@ struct MembershipEngineTests {
   @Test("A reader who joins by an invitation that is older than the keys is let in and given them")
   func readerUnderOldKeys() throws {
     var family = try EngineFamily(3)
-    let invitation = try family.members[0].invite(
+    let invitation = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .reader, maximumUses: 1,
-      expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: now)
+      expiresMilliseconds: EngineFamily.now * 2, in: &family.members[0], nowMilliseconds: now)
     try family.remove(2, by: 0)
     let late = try family.arrive(
       by: invitation.capsule, with: invitation.secret, meeting: 0, as: EngineFamily.id(9))
     try family.set(0, 1, 1)
     for _ in 0..<2 {
-      for member in [0, 1, 3] { try family.members[member].maintain(nowMilliseconds: now) }
+      for member in [0, 1, 3] {
+        try Maintenance.maintain(in: &family.members[member], nowMilliseconds: now)
+      }
       try family.meet([0, 1, 3])
     }
     #expect(family.membership(1).role(of: family.members[late].device) == .reader)
@@ -537,15 +556,16 @@ struct MembershipEngineTests {
   @Test("What makes the next key is sealed under the one that others have, also after a restart")
   func restartUnderOldKeys() throws {
     var family = try EngineFamily(3)
-    let invitation = try family.members[0].invite(
+    let invitation = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 1,
-      expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: EngineFamily.now)
+      expiresMilliseconds: EngineFamily.now * 2, in: &family.members[0],
+      nowMilliseconds: EngineFamily.now)
     try family.remove(2, by: 0)
     let late = try family.arrive(
       by: invitation.capsule, with: invitation.secret, meeting: 0, as: EngineFamily.id(9))
     #expect(try family.members[late].zone(family.control).isEpochOver)
     family.members[late] = try EngineFamily.reopened(family.members[late])
-    try family.members[late].maintain(nowMilliseconds: now)
+    try Maintenance.maintain(in: &family.members[late], nowMilliseconds: now)
     try family.meet([0, 1, 3])
     #expect(family.membership(0).isActive(family.members[late].device))
     try family.set(3, 1, 1)

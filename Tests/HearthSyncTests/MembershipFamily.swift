@@ -43,31 +43,34 @@ extension EngineFamily {
   }
 
   mutating func remove(_ subject: Int, by member: Int) throws {
-    try members[member].remove(
-      try person(subject), from: group, nowMilliseconds: EngineFamily.now)
+    try MemberChanges.remove(
+      try person(subject), from: group, in: &members[member], nowMilliseconds: EngineFamily.now)
   }
 
   mutating func setRole(_ subject: Int, _ role: Role, by member: Int) throws {
-    try members[member].setRole(
-      of: try person(subject), to: role, in: group, nowMilliseconds: EngineFamily.now)
+    try MemberChanges.setRole(
+      of: try person(subject), to: role, in: group, by: &members[member],
+      nowMilliseconds: EngineFamily.now)
   }
 
   /// Names recovery words of a member's person.
   mutating func nameWords(of member: Int) throws -> SigningKeyPair {
     let words = try SigningKeyPair(seed: SecretKey.random())
     let box = try DeviceIdentity.generate().identity.boxPair.publicKey.bytes
-    try members[member].setRecovery(
-      sign: words.publicKey.bytes, box: box, in: group, nowMilliseconds: EngineFamily.now)
+    try RecoveryKeys.set(
+      sign: words.publicKey.bytes, box: box, in: group, by: &members[member],
+      nowMilliseconds: EngineFamily.now)
     return words
   }
 
   /// A device of nobody that has the household's control log, by an invitation it does not use.
   mutating func bareDevice() throws -> Engine<MemoryStore> {
     var bare = try EngineFamily.engine()
-    let made = try members[0].invite(
+    let made = try InvitationMaking.invite(
       to: group, named: "Home", role: .reader, maximumUses: 1,
-      expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: EngineFamily.now)
-    _ = try bare.beginJoining(made.capsule, with: made.secret, nowMilliseconds: EngineFamily.now)
+      expiresMilliseconds: EngineFamily.now * 2, in: &members[0], nowMilliseconds: EngineFamily.now)
+    _ = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &bare, nowMilliseconds: EngineFamily.now)
     _ = try bare.receive(
       try published(0, control), in: control, nowMilliseconds: EngineFamily.now)
     return bare
@@ -78,13 +81,13 @@ extension EngineFamily {
     var seed = [UInt8](repeating: 3, count: 32)
     let words = try SigningKeyPair(seed: SecretKey(consuming: &seed))
     if membership(member).recovery.recoveryKeys(of: try person(member)) == nil {
-      try members[member].setRecovery(
+      try RecoveryKeys.set(
         sign: words.publicKey.bytes, box: members[member].identity.publicKeys.boxKey.bytes,
-        in: group, nowMilliseconds: EngineFamily.now)
+        in: group, by: &members[member], nowMilliseconds: EngineFamily.now)
     }
-    return try members[member].transferOwner(
+    return try OwnerTransfer.offer(
       of: group, to: try person(heir), signing: { words.sign(domain: $0, $1) },
-      nowMilliseconds: EngineFamily.now)
+      in: &members[member], nowMilliseconds: EngineFamily.now)
   }
 
   /// The digests of some members' records, and whether they are one.
@@ -96,9 +99,10 @@ extension EngineFamily {
   mutating func join(
     by member: Int, role: Role, person: PersonID? = nil, as named: PersonID? = nil
   ) throws -> Int {
-    let invitation = try members[member].invite(
+    let invitation = try InvitationMaking.invite(
       to: group, named: "Home", role: role, person: person, maximumUses: 1,
-      expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: EngineFamily.now)
+      expiresMilliseconds: EngineFamily.now * 2, in: &members[member],
+      nowMilliseconds: EngineFamily.now)
     return try arrive(
       by: invitation.capsule, with: invitation.secret, meeting: member,
       as: named ?? person ?? EngineFamily.id(100 + members.count))
@@ -106,10 +110,11 @@ extension EngineFamily {
 
   /// A further engine that joins, and begins from a snapshot by a member; all learn of it.
   mutating func joinFromSnapshot(of member: Int) throws -> Int {
-    let chunks = try members[member].snapshot(of: zone)
+    let chunks = try SnapshotMaking.snapshot(of: zone, in: members[member])
     let number = try arrive(
       by: capsule, with: secret, meeting: member, as: EngineFamily.id(500 + members.count))
-    try members[number].bootstrap(zone, from: chunks, nowMilliseconds: EngineFamily.now)
+    try SnapshotLoading.bootstrap(
+      zone, from: chunks, in: &members[number], nowMilliseconds: EngineFamily.now)
     let blobs = try published(number, control)
     for other in members.indices where other != number {
       _ = try members[other].receive(blobs, in: control, nowMilliseconds: EngineFamily.now)
@@ -122,13 +127,13 @@ extension EngineFamily {
     by capsule: [UInt8], with secret: InviteSecret, meeting member: Int, as person: PersonID
   ) throws -> Int {
     var engine = try EngineFamily.engine()
-    let opened = try engine.beginJoining(
-      capsule, with: secret, nowMilliseconds: EngineFamily.now)
+    let opened = try JoiningByInvitation.begin(
+      capsule, with: secret, in: &engine, nowMilliseconds: EngineFamily.now)
     _ = try engine.receive(
       try published(member, control), in: control, nowMilliseconds: EngineFamily.now)
-    try engine.finishJoining(
+    try JoiningByInvitation.finish(
       opened, with: secret, person: person, personName: "P\(members.count)",
-      deviceName: "device \(members.count)", nowMilliseconds: EngineFamily.now)
+      deviceName: "device \(members.count)", in: &engine, nowMilliseconds: EngineFamily.now)
     members.append(engine)
     return members.count - 1
   }

@@ -61,12 +61,14 @@ extension MembershipNegativeTests {
     by made: MadeInvitation, person: Int, _ family: inout EngineFamily
   ) throws -> (device: DeviceID, bytes: [UInt8]) {
     var thief = try EngineFamily.engine()
-    let opened = try thief.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &thief, nowMilliseconds: now)
     _ = try thief.receive(
       try family.published(0, family.control), in: family.control, nowMilliseconds: now)
     var join = ControlOperation.Join(
       invite: try #require(Identifier(bytes: made.secret.publicKeys.inviteID)),
-      person: EngineFamily.id(person), personName: "Eve", device: thief.card(named: "eve"),
+      person: EngineFamily.id(person), personName: "Eve",
+      device: OwnCards(engine: thief).card(named: "eve"),
       proof: [])
     join.proof = made.secret.sign(ControlSignature.joinHash(of: join, group: opened.group))
     var eve = family
@@ -81,9 +83,9 @@ extension MembershipNegativeTests {
   func lateJoins(joinComesFirst: Bool) throws {
     // Late by its own clock: nobody has closed the invitation.
     var family = try EngineFamily(2)
-    let short = try family.members[0].invite(
+    let short = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 2, expiresMilliseconds: now,
-      nowMilliseconds: now)
+      in: &family.members[0], nowMilliseconds: now)
     let late = try forgedJoin(by: short, person: 90, &family)
     try family.meet([0, 1])
     try take(late.bytes, [0, 1], &family)
@@ -95,20 +97,21 @@ extension MembershipNegativeTests {
     // With a clock set back: an admin's own clock closes the invitation, with new keys.
     for isRevoked in [false, true] {
       var family = try EngineFamily(2)
-      let made = try family.members[0].invite(
+      let made = try InvitationMaking.invite(
         to: family.group, named: "Home", role: .member, maximumUses: 2,
-        expiresMilliseconds: now + 1_000, nowMilliseconds: now)
+        expiresMilliseconds: now + 1_000, in: &family.members[0], nowMilliseconds: now)
       try family.meet([0, 1])
       let thief = try forgedJoin(by: made, person: 91, &family)
       if joinComesFirst { try take(thief.bytes, [1], &family) }
       let keys = try family.members[0].zone(family.zone).currentEpoch?.id
       if isRevoked {
         let id = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
-        try family.members[0].closeInvitation(id, of: family.group, nowMilliseconds: now)
+        try GroupPolicy.closeInvitation(
+          id, of: family.group, in: &family.members[0], nowMilliseconds: now)
       } else {
-        try family.members[0].maintain(nowMilliseconds: now + 1_000)
+        try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now + 1_000)
         #expect(family.membership(0).invites.allSatisfy { $0.usesLeft == 0 || !$0.isClosed })
-        try family.members[0].maintain(nowMilliseconds: now + 1_001)
+        try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now + 1_001)
       }
       #expect(try family.members[0].zone(family.zone).currentEpoch?.id != keys)
       try take(thief.bytes, [0], &family)
@@ -133,7 +136,7 @@ extension MembershipNegativeTests {
     _ device: DeviceID, _ family: inout EngineFamily, _ name: String
   ) throws {
     for member in [0, 1] {
-      try family.members[member].maintain(nowMilliseconds: now + 1_002)
+      try Maintenance.maintain(in: &family.members[member], nowMilliseconds: now + 1_002)
     }
     try family.meet([0, 1])
     for member in [0, 1] {
@@ -142,7 +145,8 @@ extension MembershipNegativeTests {
       #expect(family.membership(member).entries.waiting.map(\.device) == [device], "\(name)")
     }
     let entry = try #require(family.membership(0).entries.waiting.first)
-    try family.members[0].confirm(entry.id, in: family.group, nowMilliseconds: now + 1_003)
+    try EntranceUpkeep.confirm(
+      entry.id, in: family.group, by: &family.members[0], nowMilliseconds: now + 1_003)
     try family.meet([0, 1])
     for member in [0, 1] {
       #expect(family.membership(member).isActive(device), "\(name), member \(member)")
@@ -155,9 +159,9 @@ extension MembershipNegativeTests {
     try family.setRole(1, .admin, by: 0)
     try family.meet([0, 1])
     // As a newer program would, which knows a third suite.
-    try family.members[0].perform(
+    try GroupOperations.perform(
       [.setPolicy(.init(minimumSuite: 3, newcomers: .full))], in: family.group,
-      nowMilliseconds: now)
+      by: &family.members[0], nowMilliseconds: now)
     try family.meet([0, 1])
     for (step, suite) in [2 as UInt8, 1, 0].enumerated() {
       let lower = try forged(

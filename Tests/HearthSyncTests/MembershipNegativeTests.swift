@@ -91,7 +91,7 @@ struct MembershipNegativeTests {
         #expect(try family.members[member].zone(family.zone).forkEnds[base.author] == 1)
       }
       #expect(try family.areEqual([0, 2, 3]))
-      #expect(try family.members[2].audit(family.zone).findings.isEmpty)
+      #expect(try ZoneAudit(engine: family.members[2]).audit(family.zone).findings.isEmpty)
       // And after opening again.
       let again = try EngineFamily.reopened(family.members[2])
       #expect(try again.zone(family.zone).forkEnds[base.author] == 1)
@@ -137,7 +137,7 @@ struct MembershipNegativeTests {
         #expect(try family.shown(member, 2) == nil, "member \(member), order \(order)")
       }
       #expect(try family.areEqual([0, 1, 3]))
-      #expect(try family.members[1].quarantined(in: family.group).count == 2)
+      #expect(try VoidChanges(engine: family.members[1]).quarantined(in: family.group).count == 2)
     }
   }
 
@@ -180,8 +180,10 @@ struct MembershipNegativeTests {
     let words = try family.nameWords(of: 1)
     try family.meet([0, 1, 2, second])
     let (one, other) = (family.members[1].device, family.members[second].device)
-    try family.members[1].revoke(other, from: family.group, nowMilliseconds: now)
-    try family.members[second].revoke(one, from: family.group, nowMilliseconds: now)
+    try MemberChanges.revoke(
+      other, from: family.group, in: &family.members[1], nowMilliseconds: now)
+    try MemberChanges.revoke(
+      one, from: family.group, in: &family.members[second], nowMilliseconds: now)
     let both = [
       try family.published(1, family.control), try family.published(second, family.control),
     ]
@@ -200,13 +202,13 @@ struct MembershipNegativeTests {
     var fresh = try family.bareDevice()
     #expect(throws: SyncError(.notAllowed, "")) {
       let wrong = try SigningKeyPair(seed: SecretKey.random())
-      try fresh.recover(
+      try RecoveryKeys.recover(
         person, in: family.group, deviceName: "new", revokingOthers: true,
-        signing: { wrong.sign(domain: $0, $1) }, nowMilliseconds: now)
+        signing: { wrong.sign(domain: $0, $1) }, by: &fresh, nowMilliseconds: now)
     }
-    try fresh.recover(
+    try RecoveryKeys.recover(
       person, in: family.group, deviceName: "new", revokingOthers: true,
-      signing: { words.sign(domain: $0, $1) }, nowMilliseconds: now)
+      signing: { words.sign(domain: $0, $1) }, by: &fresh, nowMilliseconds: now)
     family.members.append(fresh)
     try family.send(4, to: [0, 2])
     #expect(family.membership(0).role(of: fresh.device) == .member)
@@ -262,7 +264,7 @@ struct MembershipNegativeTests {
       try take(bytes, [0], &family)
       #expect(try family.members[0].zone(family.zone).epoch(id: epoch.id) != nil)
       #expect(try family.members[0].zone(family.zone).currentEpoch?.id == good)
-      try family.members[0].maintain(nowMilliseconds: now)
+      try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now)
       #expect(try family.members[0].zone(family.zone).currentEpoch?.id != epoch.id)
     }
   }
@@ -290,7 +292,7 @@ struct MembershipNegativeTests {
     try family.send(0, to: [2])
     #expect(try family.shown(2, 4) == nil)
     // The victim holds nothing that does not keep the promise of the id, and says which it is.
-    try family.members[2].maintain(nowMilliseconds: now)
+    try Maintenance.maintain(in: &family.members[2], nowMilliseconds: now)
     let complaints = family.membership(2).audit().compactMap { entry in
       if case .complaint(let complaint) = entry.operation { complaint.epoch } else { nil }
     }
@@ -309,10 +311,10 @@ struct MembershipNegativeTests {
             ]))
       ], by: 1, family, beyond: 1)
     try take(bogus, [0, 2], &family)
-    try family.members[0].maintain(nowMilliseconds: now)
-    try family.members[2].maintain(nowMilliseconds: now)
+    try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now)
+    try Maintenance.maintain(in: &family.members[2], nowMilliseconds: now)
     try family.send(2, to: [0])
-    try family.members[0].maintain(nowMilliseconds: now)
+    try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now)
     try family.send(0, to: [2])
     #expect(try family.shown(2, 4) == .int(4))
     #expect(try family.members[2].zone(family.zone).epoch(id: epoch.id)?.id == epoch.id)
@@ -322,7 +324,7 @@ struct MembershipNegativeTests {
     }.map(\.device)
     #expect(healers.contains(family.members[0].device))
     // Said twice, once about each, and no more when it is well.
-    try family.members[2].maintain(nowMilliseconds: now)
+    try Maintenance.maintain(in: &family.members[2], nowMilliseconds: now)
     let said = family.membership(2).audit().count { $0.operation.kind == 19 }
     #expect(said == 2)
   }
@@ -411,7 +413,8 @@ struct MembershipNegativeTests {
     let other = try EngineFamily(1)
     var thief = try EngineFamily.engine()
     let invite = family.secret
-    let opened = try thief.beginJoining(family.capsule, with: invite, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      family.capsule, with: invite, in: &thief, nowMilliseconds: now)
     _ = try thief.receive(
       try family.published(0, family.control), in: family.control, nowMilliseconds: now)
     let events = try family.members[0].store.records.events(
@@ -424,10 +427,11 @@ struct MembershipNegativeTests {
     for (proof, group) in [(seen.proof, family.group), (nil, other.group)] {
       var join = ControlOperation.Join(
         invite: seen.invite, person: EngineFamily.id(66), personName: "Eve",
-        device: thief.card(named: "eve"), proof: [])
+        device: OwnCards(engine: thief).card(named: "eve"), proof: [])
       join.proof = proof ?? invite.sign(ControlSignature.joinHash(of: join, group: group))
       #expect(throws: SyncError(.notAllowed, "")) {
-        try thief.perform([.join(join)], in: opened.group, nowMilliseconds: now)
+        try GroupOperations.perform(
+          [.join(join)], in: opened.group, by: &thief, nowMilliseconds: now)
       }
       var eve = family
       eve.members.append(thief)
@@ -446,18 +450,19 @@ struct MembershipNegativeTests {
     "Negative 20: an invitation admits no more than its uses, and none when closed; keys change")
   func invitationUses() throws {
     var family = try EngineFamily(2)
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 2,
-      expiresMilliseconds: now + 1_000, nowMilliseconds: now)
+      expiresMilliseconds: now + 1_000, in: &family.members[0], nowMilliseconds: now)
     let log = try family.published(0, family.control)
     var joined: [[[UInt8]]] = []
     for number in 0..<3 {
       var engine = try EngineFamily.engine()
-      let opened = try engine.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+      let opened = try JoiningByInvitation.begin(
+        made.capsule, with: made.secret, in: &engine, nowMilliseconds: now)
       _ = try engine.receive(log, in: family.control, nowMilliseconds: now)
-      try engine.finishJoining(
+      try JoiningByInvitation.finish(
         opened, with: made.secret, person: EngineFamily.id(50 + number), personName: "J\(number)",
-        deviceName: "j\(number)", nowMilliseconds: now)
+        deviceName: "j\(number)", in: &engine, nowMilliseconds: now)
       family.members.append(engine)
       joined.append(try family.published(family.members.count - 1, family.control))
     }
@@ -471,24 +476,27 @@ struct MembershipNegativeTests {
     // Late by its own clock.
     var late = try EngineFamily.engine()
     #expect(throws: SyncError(.expired, "")) {
-      try late.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now + 1_001)
+      try JoiningByInvitation.begin(
+        made.capsule, with: made.secret, in: &late, nowMilliseconds: now + 1_001)
     }
     // Closed: the keys that it carried are over.
-    let open = try family.members[0].invite(
+    let open = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 2,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
     let before = try family.members[0].zone(family.zone).currentEpoch?.id
     let id = try #require(Identifier(bytes: open.secret.publicKeys.inviteID))
-    try family.members[0].closeInvitation(id, of: family.group, nowMilliseconds: now)
+    try GroupPolicy.closeInvitation(
+      id, of: family.group, in: &family.members[0], nowMilliseconds: now)
     #expect(try family.members[0].zone(family.zone).currentEpoch?.id != before)
     var tardy = try EngineFamily.engine()
-    let opened = try tardy.beginJoining(open.capsule, with: open.secret, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      open.capsule, with: open.secret, in: &tardy, nowMilliseconds: now)
     _ = try tardy.receive(
       try family.published(0, family.control), in: family.control, nowMilliseconds: now)
     #expect(throws: SyncError.self) {
-      try tardy.finishJoining(
+      try JoiningByInvitation.finish(
         opened, with: open.secret, person: EngineFamily.id(90), personName: "T", deviceName: "t",
-        nowMilliseconds: now)
+        in: &tardy, nowMilliseconds: now)
     }
   }
 
@@ -496,8 +504,9 @@ struct MembershipNegativeTests {
   func leastSuite() throws {
     var family = try EngineFamily(2)
     #expect(throws: SyncError(.invalidOperation, "")) {
-      try family.members[0].setPolicy(
-        of: family.group, minimumSuite: Envelope.suite + 1, newcomers: .full, nowMilliseconds: now)
+      try GroupPolicy.setPolicy(
+        of: family.group, minimumSuite: Envelope.suite + 1, newcomers: .full,
+        in: &family.members[0], nowMilliseconds: now)
     }
     // A patched admin asks for what nobody has: it locks nobody out.
     let bytes = try forged(

@@ -16,16 +16,19 @@ struct MembershipRecoveryTests {
     let old = try SigningKeyPair(seed: SecretKey.random())
     let new = try SigningKeyPair(seed: SecretKey.random())
     let box = try DeviceIdentity.generate().identity.boxPair.publicKey.bytes
-    try family.members[1].setRecovery(
-      sign: old.publicKey.bytes, box: box, in: family.group, nowMilliseconds: now)
+    try RecoveryKeys.set(
+      sign: old.publicKey.bytes, box: box, in: family.group, by: &family.members[1],
+      nowMilliseconds: now)
     #expect(throws: SyncError(.notAllowed, "")) {
-      try family.members[1].rotateRecovery(
+      try RecoveryKeys.rotate(
         sign: new.publicKey.bytes, box: box, in: family.group,
-        consent: { .recovery(signature: new.sign(domain: $0, $1)) }, nowMilliseconds: now)
+        consent: { .recovery(signature: new.sign(domain: $0, $1)) }, by: &family.members[1],
+        nowMilliseconds: now)
     }
-    try family.members[1].rotateRecovery(
+    try RecoveryKeys.rotate(
       sign: new.publicKey.bytes, box: box, in: family.group,
-      consent: { .recovery(signature: old.sign(domain: $0, $1)) }, nowMilliseconds: now)
+      consent: { .recovery(signature: old.sign(domain: $0, $1)) }, by: &family.members[1],
+      nowMilliseconds: now)
     let person = try family.person(1)
     #expect(family.membership(1).recovery.recoveryKeys(of: person)?.sign == new.publicKey.bytes)
     let second = try family.join(by: 1, role: .reader, person: person)
@@ -35,33 +38,37 @@ struct MembershipRecoveryTests {
     let further = family.members[second].device
     // A device that came after the words has no say in them.
     #expect(throws: SyncError(.notAllowed, "")) {
-      try family.members[1].rotateRecovery(
+      try RecoveryKeys.rotate(
         sign: old.publicKey.bytes, box: box, in: family.group,
-        consent: { .device(further, signature: later.sign(domain: $0, $1)) }, nowMilliseconds: now)
+        consent: { .device(further, signature: later.sign(domain: $0, $1)) },
+        by: &family.members[1], nowMilliseconds: now)
     }
-    try family.members[1].rotateRecovery(
+    try RecoveryKeys.rotate(
       sign: new.publicKey.bytes, box: box, in: family.group,
-      consent: { .recovery(signature: new.sign(domain: $0, $1)) }, nowMilliseconds: now)
+      consent: { .recovery(signature: new.sign(domain: $0, $1)) }, by: &family.members[1],
+      nowMilliseconds: now)
     try family.meet([0, 1, second])
-    try family.members[second].rotateRecovery(
+    try RecoveryKeys.rotate(
       sign: old.publicKey.bytes, box: box, in: family.group,
-      consent: { .device(device, signature: identity.sign(domain: $0, $1)) }, nowMilliseconds: now)
+      consent: { .device(device, signature: identity.sign(domain: $0, $1)) },
+      by: &family.members[second], nowMilliseconds: now)
     try family.meet([0, 1, second])
     #expect(family.membership(1).recovery.recoveryKeys(of: person)?.sign == old.publicKey.bytes)
     // Nor does the signature of one place in the log serve at another.
     var replayed: [UInt8] = []
-    _ = try? family.members[1].rotateRecovery(
+    _ = try? RecoveryKeys.rotate(
       sign: new.publicKey.bytes, box: box, in: family.group,
       consent: {
         replayed = old.sign(domain: $0, $1)
         throw SyncError(.notAllowed, "kept")
-      }, nowMilliseconds: now)
-    try family.members[1].heartbeat(in: family.group, nowMilliseconds: now)
+      }, by: &family.members[1], nowMilliseconds: now)
+    try MemberChanges.heartbeat(in: family.group, by: &family.members[1], nowMilliseconds: now)
     let kept = replayed
     #expect(throws: SyncError(.notAllowed, "")) {
-      try family.members[1].rotateRecovery(
+      try RecoveryKeys.rotate(
         sign: new.publicKey.bytes, box: box, in: family.group,
-        consent: { _, _ in .recovery(signature: kept) }, nowMilliseconds: now)
+        consent: { _, _ in .recovery(signature: kept) }, by: &family.members[1],
+        nowMilliseconds: now)
     }
   }
 
@@ -70,12 +77,13 @@ struct MembershipRecoveryTests {
     var family = try EngineFamily(3)
     _ = try family.offer(to: 1, by: 0)
     try family.meet([0, 1, 2])
-    try family.members[2].leave(family.group, nowMilliseconds: now)
+    try MemberChanges.leave(family.group, in: &family.members[2], nowMilliseconds: now)
     try family.meet([0, 1, 2])
     #expect(try family.members[0].zone(family.control).isEpochOver)
     let offer = try family.offer(to: 1, by: 0)
     try family.meet([0, 1])
-    try family.members[1].acceptOwner(of: family.group, offer: offer, nowMilliseconds: now)
+    try OwnerTransfer.accept(
+      of: family.group, offer: offer, in: &family.members[1], nowMilliseconds: now)
     #expect(family.membership(1).owner == (try family.person(1)))
   }
 
@@ -87,21 +95,25 @@ struct MembershipRecoveryTests {
     let box = try DeviceIdentity.generate().identity.boxPair.publicKey.bytes
     let wordless = try family.person(1)
     #expect(throws: SyncError(.notAllowed, "")) {
-      try family.members[0].transferOwner(
+      try OwnerTransfer.offer(
         of: family.group, to: wordless, signing: { other.sign(domain: $0, $1) },
-        nowMilliseconds: now)
+        in: &family.members[0], nowMilliseconds: now)
     }
-    try family.members[0].setRecovery(
-      sign: words.publicKey.bytes, box: box, in: family.group, nowMilliseconds: now)
+    try RecoveryKeys.set(
+      sign: words.publicKey.bytes, box: box, in: family.group, by: &family.members[0],
+      nowMilliseconds: now)
     let heir = try family.person(1)
     #expect(throws: SyncError(.notAllowed, "")) {
-      try family.members[0].transferOwner(
-        of: family.group, to: heir, signing: { other.sign(domain: $0, $1) }, nowMilliseconds: now)
+      try OwnerTransfer.offer(
+        of: family.group, to: heir, signing: { other.sign(domain: $0, $1) }, in: &family.members[0],
+        nowMilliseconds: now)
     }
-    let offer = try family.members[0].transferOwner(
-      of: family.group, to: heir, signing: { words.sign(domain: $0, $1) }, nowMilliseconds: now)
+    let offer = try OwnerTransfer.offer(
+      of: family.group, to: heir, signing: { words.sign(domain: $0, $1) }, in: &family.members[0],
+      nowMilliseconds: now)
     try family.meet([0, 1])
-    try family.members[1].acceptOwner(of: family.group, offer: offer, nowMilliseconds: now)
+    try OwnerTransfer.accept(
+      of: family.group, offer: offer, in: &family.members[1], nowMilliseconds: now)
     #expect(family.membership(1).owner == heir)
   }
 
@@ -144,9 +156,9 @@ struct MembershipRecoveryTests {
     let person = try family.person(1)
     var thief = try family.bareDevice()
     for use in 1...2 {
-      try thief.recover(
+      try RecoveryKeys.recover(
         person, in: family.group, deviceName: "new", revokingOthers: false,
-        signing: { words.sign(domain: $0, $1) }, nowMilliseconds: now)
+        signing: { words.sign(domain: $0, $1) }, by: &thief, nowMilliseconds: now)
       if family.members.count == 2 {
         family.members.append(thief)
       } else {
@@ -154,10 +166,13 @@ struct MembershipRecoveryTests {
       }
       try family.send(2, to: [1])
       #expect(family.membership(1).isActive(thief.device))
-      for _ in 0..<2 { try family.members[1].noticeRecoveries(nowMilliseconds: now) }
+      for _ in 0..<2 {
+        try RecoveryNotices(engine: family.members[1]).noticeRecoveries(nowMilliseconds: now)
+      }
       let told = family.members[1].store.notices.all().count { $0.kind == .recovery }
       #expect(told == use)
-      try family.members[1].revoke(thief.device, from: family.group, nowMilliseconds: now)
+      try MemberChanges.revoke(
+        thief.device, from: family.group, in: &family.members[1], nowMilliseconds: now)
       try family.send(1, to: [2])
       thief = family.members[2]
     }

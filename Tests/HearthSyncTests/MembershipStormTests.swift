@@ -19,25 +19,28 @@ struct MembershipStormTests {
       switch random.below(12) {
       case 0: try family.remove(other, by: member)
       case 1:
-        try family.members[member].revoke(
-          family.members[other].device, from: group, nowMilliseconds: now)
+        try MemberChanges.revoke(
+          family.members[other].device, from: group, in: &family.members[member],
+          nowMilliseconds: now)
       case 2:
         try family.setRole(other, [.reader, .child, .member, .admin][random.below(4)], by: member)
       case 3 where random.oneIn(2):
         let offer = try family.offer(to: other, by: member)
         try family.send(member, to: [other])
         if random.oneIn(2) {
-          try family.members[other].acceptOwner(of: group, offer: offer, nowMilliseconds: now)
+          try OwnerTransfer.accept(
+            of: group, offer: offer, in: &family.members[other], nowMilliseconds: now)
         }
       case 4 where random.oneIn(3):
-        try family.members[member].leave(group, nowMilliseconds: now)
+        try MemberChanges.leave(group, in: &family.members[member], nowMilliseconds: now)
       case 5 where family.members.count < 11:
         let isOwn = random.oneIn(3)
         _ = try family.join(
           by: member, role: .member, person: isOwn ? try family.person(member) : nil)
       case 6:
-        try family.members[member].rekey(
-          family.members[member].zoneIDs(of: group), of: group, nowMilliseconds: now)
+        try Rekeying.rekey(
+          family.members[member].zoneIDs(of: group), of: group, in: &family.members[member],
+          nowMilliseconds: now)
       default: try family.set(member, random.below(8), Int64(random.below(100)))
       }
     } catch let error as SyncError where error.code != .corrupt {
@@ -59,11 +62,17 @@ struct MembershipStormTests {
     }
     let everybody = Array(family.members.indices)
     try family.meet(everybody)
-    for member in everybody { try family.members[member].maintain(nowMilliseconds: now) }
+    for member in everybody {
+      try Maintenance.maintain(in: &family.members[member], nowMilliseconds: now)
+    }
     try family.meet(everybody)
-    for member in everybody { try family.members[member].maintain(nowMilliseconds: now) }
+    for member in everybody {
+      try Maintenance.maintain(in: &family.members[member], nowMilliseconds: now)
+    }
     try family.meet(everybody)
-    for member in everybody { try family.members[member].maintain(nowMilliseconds: now) }
+    for member in everybody {
+      try Maintenance.maintain(in: &family.members[member], nowMilliseconds: now)
+    }
     try family.meet(everybody)
     let owner = try #require(family.membership(0).owner)
     // Who was removed before it had the keys to read so knows nothing of it: the owner's view
@@ -87,7 +96,7 @@ struct MembershipStormTests {
     // A fold of everything in another order, and a newcomer's, come to the same.
     for member in active.prefix(2) {
       let digest = try family.members[member].digest(of: family.zone)
-      try family.members[member].rebuild(family.zone, nowMilliseconds: now)
+      try Rebuild.rebuild(family.zone, in: &family.members[member], nowMilliseconds: now)
       #expect(try family.members[member].digest(of: family.zone) == digest, "seed \(seed)")
     }
     let writer = active.first { member in

@@ -42,20 +42,22 @@ struct NegativeLogTests {
     let lastWeek = try family.published(0, family.control)
     // What the folder takes back: a removal, whose subject would be one of the household again.
     try family.remove(2, by: 0)
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 1,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
     let today = try family.published(0, family.control)
     var newcomer = try EngineFamily.engine()
-    let opened = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &newcomer, nowMilliseconds: now)
     let join = { (engine: inout Engine<MemoryStore>) throws in
-      try engine.finishJoining(
+      try JoiningByInvitation.finish(
         opened, with: made.secret, person: EngineFamily.id(90), personName: "N", deviceName: "n",
-        nowMilliseconds: now)
+        in: &engine, nowMilliseconds: now)
     }
     for missing in [today.count - lastWeek.count, 1] {
       var fresh = try EngineFamily.engine()
-      _ = try fresh.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+      _ = try JoiningByInvitation.begin(
+        made.capsule, with: made.secret, in: &fresh, nowMilliseconds: now)
       _ = try fresh.receive(
         missing == 1 ? Array(today.dropLast()) : lastWeek, in: family.control,
         nowMilliseconds: now)
@@ -72,26 +74,29 @@ struct NegativeLogTests {
   func oldMailboxByApproval() throws {
     var family = try EngineFamily(2)
     let lastWeek = try family.published(0, family.control)
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, admission: .approve, maximumUses: 1,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
     var newcomer = try EngineFamily.engine()
-    let opened = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
-    let request = try newcomer.requestToJoin(
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &newcomer, nowMilliseconds: now)
+    let request = try ApprovalRequests(engine: newcomer).requestToJoin(
       opened, with: made.secret, person: EngineFamily.id(40), personName: "Nina",
       deviceName: "tablet", slot: 0)
-    let answer = try family.members[0].approve(
-      try family.members[0].open(request: request.bytes, to: family.group), named: "Home",
-      nowMilliseconds: now)
-    let given = try newcomer.open(answer: answer.bytes, to: opened, asked: request.hash)
+    let answer = try Approval.approve(
+      try ApprovalRequests(engine: family.members[0]).open(
+        request: request.bytes, to: family.group), named: "Home",
+      in: &family.members[0], nowMilliseconds: now)
+    let given = try AnswerAcceptance.open(
+      answer: answer.bytes, to: opened, asked: request.hash, in: newcomer)
     let today = try family.published(0, family.control)
     #expect(throws: SyncError(.unproven, "")) {
-      try newcomer.accept(given) {
+      try AnswerAcceptance.accept(given, in: &newcomer) {
         _ = try $0.receive(lastWeek, in: family.control, nowMilliseconds: now)
       }
     }
     #expect(newcomer.zones.isEmpty && newcomer.membership(of: family.group).people.isEmpty)
-    try newcomer.accept(given) {
+    try AnswerAcceptance.accept(given, in: &newcomer) {
       _ = try $0.receive(today, in: family.control, nowMilliseconds: now)
     }
     #expect(newcomer.membership(of: family.group).isActive(newcomer.device))
@@ -119,10 +124,11 @@ struct NegativeLogTests {
         [RecordChange(key: key, state: altered, isNew: false)], in: family.zone)
     }
     #expect(try family.shown(1, 1) == .int(666))
-    let forged = try family.members[1].snapshot(of: family.zone)
+    let forged = try SnapshotMaking.snapshot(of: family.zone, in: family.members[1])
     let newcomer = try family.join(by: 0, role: .member)
     let error = #expect(throws: SyncError.self) {
-      try family.members[newcomer].bootstrap(family.zone, from: forged, nowMilliseconds: now)
+      try SnapshotLoading.bootstrap(
+        family.zone, from: forged, in: &family.members[newcomer], nowMilliseconds: now)
     }
     #expect(error?.message.contains("only snapshots by an owner or admin") == true)
     #expect(error?.message.contains("device 1") == true)

@@ -51,8 +51,9 @@ struct NewcomerKeyTests {
     #expect(try #require(world.epochs(0).last).grant.history.isEmpty)
     try world.family.set(1, 3, 33)
     try world.sync(all: [0, 1, 2])
-    try world.family.members[0].rekey(
-      [world.family.zone], of: world.family.group, nowMilliseconds: now)
+    try Rekeying.rekey(
+      [world.family.zone], of: world.family.group, in: &world.family.members[0],
+      nowMilliseconds: now)
     let link = try #require(world.epochs(0).last).grant
     #expect(link.history.map(\.epoch) == link.previous)
     try world.family.set(2, 4, 34)
@@ -76,17 +77,17 @@ struct NewcomerKeyTests {
   @Test("Merging small segments puts nothing of before under a key that newcomers get")
   func merging() throws {
     var world = try NewcomerWorld()
-    for number in 0..<Engine<MemoryStore>.compactionThreshold - 8 {
+    for number in 0..<Compaction.compactionThreshold - 8 {
       try world.family.set(0, number % 7, Int64(number))
-      _ = try world.family.members[0].seal(world.family.zone)
+      _ = try Sealing.seal(world.family.zone, in: &world.family.members[0])
     }
     try world.sync(0)
     for rule in [ControlOperation.Newcomers.fromJoin, .full] {
       let last = try world.zone(0).head(of: world.family.members[0].author).sequence
       try world.setRule(rule)
-      for number in 0..<Engine<MemoryStore>.compactionThreshold + 4 {
+      for number in 0..<Compaction.compactionThreshold + 4 {
         try world.family.set(0, number % 7, Int64(number))
-        _ = try world.family.members[0].seal(world.family.zone)
+        _ = try Sealing.seal(world.family.zone, in: &world.family.members[0])
       }
       try world.sync(0)
       let made = try world.invite()
@@ -98,7 +99,7 @@ struct NewcomerKeyTests {
     }
     // What is under one key was merged.
     let small = try world.family.members[0].store.log.segments(of: world.family.zone)
-    #expect(small.count < 2 * Engine<MemoryStore>.compactionThreshold)
+    #expect(small.count < 2 * Compaction.compactionThreshold)
   }
 
   @Test("A link that somebody put into a key against the rule is not followed")
@@ -124,8 +125,8 @@ struct NewcomerKeyTests {
       history: try zone.epochs.map {
         .init(epoch: $0.id, sealed: try key.wrapHistory(previous: $0))
       })
-    _ = try world.family.members[1].perform(
-      [.epoch(grant)], in: world.family.group, nowMilliseconds: now)
+    _ = try GroupOperations.perform(
+      [.epoch(grant)], in: world.family.group, by: &world.family.members[1], nowMilliseconds: now)
     try world.sync(all: [1, 0, 2, nina])
     #expect(try world.zone(nina).holdsEpoch(key.id))
     #expect(try world.openable(by: nina).isDisjoint(with: old))
@@ -136,8 +137,9 @@ struct NewcomerKeyTests {
   func unaware() throws {
     var world = try NewcomerWorld()
     let old = try world.names
-    try world.family.members[1].rekey(
-      [world.family.zone], of: world.family.group, nowMilliseconds: now)
+    try Rekeying.rekey(
+      [world.family.zone], of: world.family.group, in: &world.family.members[1],
+      nowMilliseconds: now)
     let unaware = try #require(world.epochs(1).last)
     #expect(!unaware.grant.history.isEmpty)
     try world.setRule(.fromJoin)
@@ -167,20 +169,22 @@ struct NewcomerKeyTests {
     case 3: _ = try world.invite()
     case 7:
       var engine = try EngineFamily.engine()
-      let opened = try engine.beginJoining(
-        asking.capsule, with: asking.secret, nowMilliseconds: now)
-      let asked = try engine.requestToJoin(
+      let opened = try JoiningByInvitation.begin(
+        asking.capsule, with: asking.secret, in: &engine, nowMilliseconds: now)
+      let asked = try ApprovalRequests(engine: engine).requestToJoin(
         opened, with: asking.secret, person: EngineFamily.id(90), personName: "Otto",
         deviceName: "watch", slot: 0)
-      let request = try world.family.members[0].open(
+      let request = try ApprovalRequests(engine: world.family.members[0]).open(
         request: asked.bytes, to: world.family.group)
-      _ = try world.family.members[0].approve(request, named: "Home", nowMilliseconds: now)
+      _ = try Approval.approve(
+        request, named: "Home", in: &world.family.members[0], nowMilliseconds: now)
     default: try world.setRule(.fromJoin)
     }
     let made = try #require(world.epochs(0).last).grant.epoch
     for _ in 0..<3 {
-      try world.family.members[1].rekey(
-        [world.family.zone], of: world.family.group, nowMilliseconds: now)
+      try Rekeying.rekey(
+        [world.family.zone], of: world.family.group, in: &world.family.members[1],
+        nowMilliseconds: now)
     }
     // Each learns of the other, and nobody joins the two yet.
     try world.family.meet([0, 1, 2])
@@ -191,8 +195,9 @@ struct NewcomerKeyTests {
   func unheardOfLink() throws {
     var world = try NewcomerWorld()
     let old = try world.names
-    try world.family.members[1].rekey(
-      [world.family.zone], of: world.family.group, nowMilliseconds: now)
+    try Rekeying.rekey(
+      [world.family.zone], of: world.family.group, in: &world.family.members[1],
+      nowMilliseconds: now)
     let unaware = try #require(world.epochs(1).last).grant.epoch
     try world.setRule(.fromJoin)
     try world.setRule(.full)
@@ -244,7 +249,7 @@ struct NewcomerKeyTests {
     #expect(zone.writeEpoch != old)
     zone.writeEpoch = old
     let sealed = try patched.store.transaction { [zone] in
-      try patched.sealChanges(of: patched.author, in: zone)
+      try Sealing.sealChanges(of: patched.author, in: zone, by: patched)
     }
     #expect(sealed == 1)
     for (name, _) in world.shelf.blobs where name.kind == .snapshot { world.shelf.remove(name) }
@@ -265,8 +270,9 @@ struct NewcomerKeyTests {
     let old = try world.names
     let made = try world.invite()
     try world.sync(all: [0, 1, 2])
-    try world.family.members[1].rekey(
-      [world.family.zone, world.family.control], of: world.family.group, nowMilliseconds: now)
+    try Rekeying.rekey(
+      [world.family.zone, world.family.control], of: world.family.group,
+      in: &world.family.members[1], nowMilliseconds: now)
     try world.family.set(1, 2, 50)
     try world.sync(all: [1, 0, 2])
     let nina = try world.follow(made)
@@ -290,8 +296,9 @@ struct NewcomerKeyTests {
     try world.sync(all: [0, 1, 2])
     let digest = try world.digest(0)
     for number in 0..<4 {
-      try world.family.members[0].rekey(
-        [world.family.zone], of: world.family.group, nowMilliseconds: now)
+      try Rekeying.rekey(
+        [world.family.zone], of: world.family.group, in: &world.family.members[0],
+        nowMilliseconds: now)
       try world.family.set(0, number, 60 + Int64(number))
       try world.sync(0)
     }
@@ -302,8 +309,9 @@ struct NewcomerKeyTests {
     #expect(try world.waits(nina) == false)
     try world.sync(all: [0, nina])
     #expect(try world.digest(nina) == world.digest(0))
-    try world.family.members[0].rekey(
-      [world.family.zone], of: world.family.group, nowMilliseconds: now)
+    try Rekeying.rekey(
+      [world.family.zone], of: world.family.group, in: &world.family.members[0],
+      nowMilliseconds: now)
     try world.sync(0)
     #expect(world.shelf.snapshots.count == SnapshotPlan.keptSnapshots)
   }
@@ -332,8 +340,9 @@ struct NewcomerKeyTests {
     let other = MemoryShelf()
     try world.sync(2, over: other)
     #expect(other.snapshots.count == 1)
-    try world.family.members[0].rekey(
-      [world.family.zone], of: world.family.group, nowMilliseconds: now)
+    try Rekeying.rekey(
+      [world.family.zone], of: world.family.group, in: &world.family.members[0],
+      nowMilliseconds: now)
     try world.sync(0)
     #expect(world.reports[0]?.publishedSnapshots == 1)
   }

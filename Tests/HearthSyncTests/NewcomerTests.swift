@@ -32,7 +32,7 @@ struct NewcomerTests {
     let left = world.family.membership(0).invites.filter { !$0.isClosed }
     #expect(
       left.map(\.operation.invite)
-        == [try Engine<MemoryStore>.identifier(asking.secret.publicKeys.inviteID)])
+        == [try Identifier(checking: asking.secret.publicKeys.inviteID)])
     // Saying it again changes nothing.
     try world.setRule(.fromJoin)
     #expect(world.epochs(0).count == before.count + 1)
@@ -75,7 +75,8 @@ struct NewcomerTests {
     for member in [1, 2, nina] { #expect(try world.digest(member) == world.digest(0)) }
     #expect(try world.openable(by: nina).isDisjoint(with: before))
     #expect(try world.openable(by: 0) == world.names)
-    #expect(try world.family.members[nina].audit(world.family.zone).findings.isEmpty)
+    #expect(
+      try ZoneAudit(engine: world.family.members[nina]).audit(world.family.zone).findings.isEmpty)
     let membership = world.family.membership(nina)
     #expect(membership.complaints(by: world.family.members[nina].device) == 0)
     #expect(membership.resolver.findings.index.wrapAdds.isEmpty, "it had every key")
@@ -161,7 +162,8 @@ struct NewcomerTests {
       #expect(try world.family.shown(nina, record) == .int(Int64(value)))
     }
     #expect(try world.openable(by: nina).isDisjoint(with: late))
-    #expect(try world.family.members[nina].audit(world.family.zone).findings.isEmpty)
+    #expect(
+      try ZoneAudit(engine: world.family.members[nina]).audit(world.family.zone).findings.isEmpty)
   }
 
   @Test("What a lost device had left under an old key comes to the same for a newcomer")
@@ -169,8 +171,9 @@ struct NewcomerTests {
     var world = try NewcomerWorld()
     let stick = try world.sealLateChange()
     try world.setRule(.fromJoin)
-    try world.family.members[0].revoke(
-      world.family.members[1].device, from: world.family.group, nowMilliseconds: now)
+    try MemberChanges.revoke(
+      world.family.members[1].device, from: world.family.group, in: &world.family.members[0],
+      nowMilliseconds: now)
     let made = try world.invite()
     try world.sync(all: [0, 2])
     let nina = try world.follow(made)

@@ -105,18 +105,19 @@ struct NewcomerWorld {
   }
 
   mutating func setRule(_ rule: ControlOperation.Newcomers, by member: Int = 0) throws {
-    try family.members[member].setPolicy(
-      of: family.group, minimumSuite: 1, newcomers: rule, nowMilliseconds: NewcomerWorld.now)
+    try GroupPolicy.setPolicy(
+      of: family.group, minimumSuite: 1, newcomers: rule, in: &family.members[member],
+      nowMilliseconds: NewcomerWorld.now)
   }
 
   mutating func invite(
     by member: Int = 0, role: Role = .member, admission: ControlOperation.Admission = .auto,
     person: PersonID? = nil
   ) throws -> MadeInvitation {
-    try family.members[member].invite(
+    try InvitationMaking.invite(
       to: family.group, named: "Home", role: role, admission: admission, person: person,
       maximumUses: 1, expiresMilliseconds: NewcomerWorld.now * 2,
-      nowMilliseconds: NewcomerWorld.now)
+      in: &family.members[member], nowMilliseconds: NewcomerWorld.now)
   }
 
   /// A new device that follows a link, with nothing but what lies on the shelf.
@@ -124,15 +125,15 @@ struct NewcomerWorld {
   /// - Returns: its number.
   mutating func follow(_ made: MadeInvitation, as person: PersonID? = nil) throws -> Int {
     var engine = try EngineFamily.engine()
-    let opened = try engine.beginJoining(
-      made.capsule, with: made.secret, nowMilliseconds: NewcomerWorld.now)
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &engine, nowMilliseconds: NewcomerWorld.now)
     family.members.append(engine)
     let number = family.members.count - 1
     try sync(number)
-    try family.members[number].finishJoining(
+    try JoiningByInvitation.finish(
       opened, with: made.secret, person: person ?? EngineFamily.id(200 + number),
       personName: "P\(number)", deviceName: "device \(number)",
-      nowMilliseconds: NewcomerWorld.now)
+      in: &family.members[number], nowMilliseconds: NewcomerWorld.now)
     try sync(number)
     return number
   }
@@ -140,18 +141,22 @@ struct NewcomerWorld {
   /// The same by an invitation that needs an approval, given by a member.
   mutating func askAndEnter(_ made: MadeInvitation, approvedBy member: Int) throws -> Int {
     var engine = try EngineFamily.engine()
-    let opened = try engine.beginJoining(
-      made.capsule, with: made.secret, nowMilliseconds: NewcomerWorld.now)
-    let asked = try engine.requestToJoin(
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &engine, nowMilliseconds: NewcomerWorld.now)
+    let asked = try ApprovalRequests(engine: engine).requestToJoin(
       opened, with: made.secret, person: EngineFamily.id(300 + family.members.count),
       personName: "Nina", deviceName: "tablet", slot: 0)
-    let request = try family.members[member].open(request: asked.bytes, to: family.group)
-    let answer = try family.members[member].approve(
-      request, named: "Home", nowMilliseconds: NewcomerWorld.now)
+    let request = try ApprovalRequests(engine: family.members[member]).open(
+      request: asked.bytes, to: family.group)
+    let answer = try Approval.approve(
+      request, named: "Home", in: &family.members[member], nowMilliseconds: NewcomerWorld.now)
     try sync(member)
     let control = try family.published(member, family.control)
     let (id, now) = (family.control, NewcomerWorld.now)
-    try engine.accept(engine.open(answer: answer.bytes, to: opened, asked: asked.hash)) {
+    try AnswerAcceptance.accept(
+      AnswerAcceptance.open(answer: answer.bytes, to: opened, asked: asked.hash, in: engine),
+      in: &engine
+    ) {
       _ = try $0.receive(control, in: id, nowMilliseconds: now)
     }
     family.members.append(engine)
@@ -204,7 +209,7 @@ struct NewcomerWorld {
   }
 
   func waits(_ member: Int) throws -> Bool {
-    try family.members[member].awaitsSnapshot(family.zone)
+    try ClosedSegments(engine: family.members[member]).awaitsSnapshot(family.zone)
   }
 
   /// The epochs of the zone of records, as a member's log has them.

@@ -27,16 +27,16 @@ struct PatchedClientTests {
     let identity = try DeviceIdentity.generate().0
     var engine = try Engine(
       store: MemoryStore(), identity: identity,
-      incarnation: Engine<MemoryStore>.firstIncarnation(of: identity),
+      incarnation: Incarnations.first(of: identity),
       policy: HouseholdSchema.rolePolicy,
       nowMilliseconds: now)
-    let opened = try engine.beginJoining(
-      family.capsule, with: family.secret, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      family.capsule, with: family.secret, in: &engine, nowMilliseconds: now)
     _ = try engine.receive(
       try family.published(0, family.control), in: family.control, nowMilliseconds: now)
-    try engine.finishJoining(
+    try JoiningByInvitation.finish(
       opened, with: family.secret, person: EngineFamily.id(500), personName: "Judge",
-      deviceName: "judge", nowMilliseconds: now)
+      deviceName: "judge", in: &engine, nowMilliseconds: now)
     family.members.append(engine)
     return family.members.count - 1
   }

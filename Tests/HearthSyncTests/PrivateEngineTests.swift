@@ -19,10 +19,10 @@ struct PrivateEngineTests {
 
     init(_ count: Int) throws {
       var founder = try EngineFamily.engine()
-      group = try founder.createGroup(
+      group = try GroupCreation.create(
         GroupFounding(
           database: .personal, zoneNames: ["private"], person: EngineFamily.id(1),
-          personName: "Anna", deviceName: "device 0"), nowMilliseconds: now
+          personName: "Anna", deviceName: "device 0"), in: &founder, nowMilliseconds: now
       ).group
       engines = [founder]
       for number in 1..<count { try add("device \(number)") }
@@ -37,7 +37,7 @@ struct PrivateEngineTests {
     mutating func blobs(of place: Int) throws -> [(zone: ZoneID, bytes: [[UInt8]])] {
       try engines[place].zones.filter { $0.group == group }
         .sorted { ($0.kind.rawValue, $0.id) < ($1.kind.rawValue, $1.id) }.map { zone in
-          _ = try engines[place].seal(zone.id)
+          _ = try Sealing.seal(zone.id, in: &engines[place])
           let store = engines[place].store
           return (
             zone.id,
@@ -50,22 +50,23 @@ struct PrivateEngineTests {
 
     mutating func add(_ name: String) throws {
       let secret = try InviteSecret.random().companion()
-      let made = try engines[0].invite(
+      let made = try InvitationMaking.invite(
         to: group, named: "private", role: .owner, person: person, maximumUses: 1,
-        expiresMilliseconds: now * 2, nowMilliseconds: now, secret: secret)
+        expiresMilliseconds: now * 2, in: &engines[0], nowMilliseconds: now, secret: secret)
       var engine = try EngineFamily.engine()
-      _ = try engine.createGroup(
+      _ = try GroupCreation.create(
         GroupFounding(
           database: .personal, zoneNames: ["private"], person: person, personName: "Anna",
-          deviceName: name), nowMilliseconds: now)
-      let opened = try engine.beginJoining(made.capsule, with: secret, nowMilliseconds: now)
+          deviceName: name), in: &engine, nowMilliseconds: now)
+      let opened = try JoiningByInvitation.begin(
+        made.capsule, with: secret, in: &engine, nowMilliseconds: now)
       for (zone, bytes) in try blobs(of: 0) {
         _ = try engine.receive(bytes, in: zone, nowMilliseconds: now)
       }
-      try engine.finishJoining(
+      try JoiningByInvitation.finish(
         opened, with: secret, person: person, personName: "Anna", deviceName: name,
-        nowMilliseconds: now)
-      try engine.usePrivateGroup(group)
+        in: &engine, nowMilliseconds: now)
+      try PrivateGroupChoice.use(group, in: &engine)
       engines.append(engine)
     }
 
@@ -100,33 +101,37 @@ struct PrivateEngineTests {
     let devices = try Devices(2)
     #expect(devices.engines.allSatisfy { $0.privateGroup == devices.group })
     let second = devices.engines[1]
-    let former = try #require(second.zones.first { second.isRetired($0) })
+    let former = try #require(second.zones.first { ExchangeScope(engine: second).isRetired($0) })
     #expect(former.group != devices.group && former.database == .personal)
-    #expect(!second.exchangedGroups.contains(former.group))
+    #expect(!ExchangeScope(engine: second).exchangedGroups.contains(former.group))
     let again = try EngineFamily.reopened(second)
-    #expect(again.privateGroup == devices.group && again.exchangedGroups == [devices.group])
+    #expect(
+      again.privateGroup == devices.group
+        && ExchangeScope(engine: again).exchangedGroups == [devices.group])
   }
 
   @Test("It goes over transports once somebody is invited, and not before")
   func exchanged() throws {
     var engine = try EngineFamily.engine()
-    #expect(engine.privateGroup == nil && !engine.isPrivateDatabaseShared)
-    let group = try engine.createGroup(
+    #expect(engine.privateGroup == nil && !ExchangeScope(engine: engine).isPrivateDatabaseShared)
+    let group = try GroupCreation.create(
       GroupFounding(
         database: .personal, zoneNames: ["private"], person: EngineFamily.id(1),
-        personName: "Anna", deviceName: "laptop"), nowMilliseconds: Self.now
+        personName: "Anna", deviceName: "laptop"), in: &engine, nowMilliseconds: Self.now
     ).group
-    #expect(engine.exchangedGroups.isEmpty)
-    _ = try engine.invite(
+    #expect(ExchangeScope(engine: engine).exchangedGroups.isEmpty)
+    _ = try InvitationMaking.invite(
       to: group, named: "private", role: .owner, person: EngineFamily.id(1), maximumUses: 1,
-      expiresMilliseconds: Self.now * 2, nowMilliseconds: Self.now)
-    #expect(engine.exchangedGroups == [group])
-    let household = try engine.createGroup(
+      expiresMilliseconds: Self.now * 2, in: &engine, nowMilliseconds: Self.now)
+    #expect(ExchangeScope(engine: engine).exchangedGroups == [group])
+    let household = try GroupCreation.create(
       GroupFounding(
         database: .shared, zoneNames: ["Home"], person: EngineFamily.id(1), personName: "Anna",
-        deviceName: "laptop"), nowMilliseconds: Self.now
+        deviceName: "laptop"), in: &engine, nowMilliseconds: Self.now
     ).group
-    #expect(throws: SyncError(.invalidOperation, "")) { try engine.usePrivateGroup(household) }
+    #expect(throws: SyncError(.invalidOperation, "")) {
+      try PrivateGroupChoice.use(household, in: &engine)
+    }
   }
 
   @Test("What two devices set apart from each other merges on both")
@@ -167,9 +172,10 @@ struct PrivateEngineTests {
     }
     // The companion of one link opens no other capsule, and neither does the link itself.
     let (one, other) = (try InviteSecret.random(), try InviteSecret.random())
-    let made = try devices.engines[0].invite(
+    let made = try InvitationMaking.invite(
       to: devices.group, named: "private", role: .owner, person: devices.person, maximumUses: 1,
-      expiresMilliseconds: Self.now * 2, nowMilliseconds: Self.now, secret: one.companion())
+      expiresMilliseconds: Self.now * 2, in: &devices.engines[0], nowMilliseconds: Self.now,
+      secret: one.companion())
     _ = try InvitationCapsule(opening: made.capsule, with: one.companion())
     for wrong in [one, other, try other.companion()] {
       #expect(throws: CryptoError.self) {
@@ -184,7 +190,8 @@ struct PrivateEngineTests {
     try devices.set(2, 1, 1)
     try devices.meet()
     let lost = devices.engines[2].device
-    try devices.engines[0].revoke(lost, from: devices.group, nowMilliseconds: Self.now)
+    try MemberChanges.revoke(
+      lost, from: devices.group, in: &devices.engines[0], nowMilliseconds: Self.now)
     try devices.set(0, 1, 2)
     try devices.set(2, 2, 66)
     try devices.meet()
@@ -193,13 +200,15 @@ struct PrivateEngineTests {
     #expect(try devices.shown(0, 2) == nil)
     #expect(try devices.shown(1, 2) == nil)
     let secret = try InviteSecret.random().companion()
-    let made = try devices.engines[0].invite(
+    let made = try InvitationMaking.invite(
       to: devices.group, named: "private", role: .owner, person: devices.person, maximumUses: 1,
-      expiresMilliseconds: Self.now * 2, nowMilliseconds: Self.now, secret: secret)
+      expiresMilliseconds: Self.now * 2, in: &devices.engines[0], nowMilliseconds: Self.now,
+      secret: secret)
     var late = try EngineFamily.engine()
     for isFirst in [true, false] {
       var engine = isFirst ? try EngineFamily.engine() : late
-      let opened = try engine.beginJoining(made.capsule, with: secret, nowMilliseconds: Self.now)
+      let opened = try JoiningByInvitation.begin(
+        made.capsule, with: secret, in: &engine, nowMilliseconds: Self.now)
       let givers = isFirst ? [0] : [0, devices.engines.count - 1]
       for giver in givers {
         for (zone, bytes) in try devices.blobs(of: giver) {
@@ -207,9 +216,9 @@ struct PrivateEngineTests {
         }
       }
       func finish() throws {
-        try engine.finishJoining(
+        try JoiningByInvitation.finish(
           opened, with: secret, person: devices.person, personName: "Anna", deviceName: "late",
-          nowMilliseconds: Self.now)
+          in: &engine, nowMilliseconds: Self.now)
       }
       if isFirst {
         try finish()
@@ -227,9 +236,11 @@ struct PrivateEngineTests {
     var devices = try Devices(2)
     let later = Self.now + 31 * 24 * 60 * 60 * 1_000
     let first = try devices.engines[0].zone(devices.zone).currentEpoch?.id
-    let former = devices.engines[1].zones.filter { devices.engines[1].isRetired($0) }
-    try devices.engines[0].maintain(nowMilliseconds: later)
-    try devices.engines[1].maintain(nowMilliseconds: later)
+    let former = devices.engines[1].zones.filter {
+      ExchangeScope(engine: devices.engines[1]).isRetired($0)
+    }
+    try Maintenance.maintain(in: &devices.engines[0], nowMilliseconds: later)
+    try Maintenance.maintain(in: &devices.engines[1], nowMilliseconds: later)
     try devices.meet()
     #expect(try devices.engines[0].zone(devices.zone).currentEpoch?.id != first)
     try devices.set(0, 1, 1)
@@ -246,54 +257,54 @@ struct PrivateEngineTests {
     var devices = try Devices(3)
     try devices.meet()
     var first = devices.engines[0]
-    let household = try first.createGroup(
+    let household = try GroupCreation.create(
       GroupFounding(
         database: .shared, zoneNames: ["Home"], person: devices.person, personName: "Anna",
-        deviceName: "device 0"), nowMilliseconds: Self.now
+        deviceName: "device 0"), in: &first, nowMilliseconds: Self.now
     ).group
-    #expect(first.devicesToCutOff().isEmpty, "devices of no household")
+    #expect(ExchangeScope(engine: first).devicesToCutOff().isEmpty, "devices of no household")
     let control = try first.controlZone(of: household).id
     for place in 1..<3 {
       var other = devices.engines[place]
-      let made = try first.invite(
+      let made = try InvitationMaking.invite(
         to: household, named: "Home", role: .owner, person: devices.person, maximumUses: 1,
-        expiresMilliseconds: Self.now * 2, nowMilliseconds: Self.now)
+        expiresMilliseconds: Self.now * 2, in: &first, nowMilliseconds: Self.now)
       func published(_ engine: inout Engine<MemoryStore>) throws -> [[UInt8]] {
-        _ = try engine.seal(control)
+        _ = try Sealing.seal(control, in: &engine)
         let store = engine.store
         return try store.log.segments(of: control).compactMap {
           try store.log.bytes(of: $0.digest, in: control)
         }
       }
-      let opened = try other.beginJoining(
-        made.capsule, with: made.secret, nowMilliseconds: Self.now)
+      let opened = try JoiningByInvitation.begin(
+        made.capsule, with: made.secret, in: &other, nowMilliseconds: Self.now)
       _ = try other.receive(published(&first), in: control, nowMilliseconds: Self.now)
-      try other.finishJoining(
+      try JoiningByInvitation.finish(
         opened, with: made.secret, person: devices.person, personName: "Anna",
-        deviceName: "device \(place)", nowMilliseconds: Self.now)
+        deviceName: "device \(place)", in: &other, nowMilliseconds: Self.now)
       _ = try first.receive(published(&other), in: control, nowMilliseconds: Self.now)
     }
-    #expect(first.devicesToCutOff().isEmpty)
+    #expect(ExchangeScope(engine: first).devicesToCutOff().isEmpty)
     let lost = devices.engines[1].device
-    try first.revoke(lost, from: household, nowMilliseconds: Self.now)
-    #expect(first.devicesToCutOff() == [lost])
-    try first.revoke(lost, from: devices.group, nowMilliseconds: Self.now)
-    #expect(first.devicesToCutOff().isEmpty)
+    try MemberChanges.revoke(lost, from: household, in: &first, nowMilliseconds: Self.now)
+    #expect(ExchangeScope(engine: first).devicesToCutOff() == [lost])
+    try MemberChanges.revoke(lost, from: devices.group, in: &first, nowMilliseconds: Self.now)
+    #expect(ExchangeScope(engine: first).devicesToCutOff().isEmpty)
   }
 
   @Test("A companion is carried up to its limit, and read up to it")
   func limits() throws {
     var engine = try EngineFamily.engine()
-    let group = try engine.createGroup(
+    let group = try GroupCreation.create(
       GroupFounding(
         database: .shared, zoneNames: ["Home"], person: EngineFamily.id(1), personName: "Anna",
-        deviceName: "laptop"), nowMilliseconds: Self.now
+        deviceName: "laptop"), in: &engine, nowMilliseconds: Self.now
     ).group
     let most = InvitationCapsule.maximumCompanionBytes
     func invite(_ count: Int) throws -> MadeInvitation {
-      try engine.invite(
+      try InvitationMaking.invite(
         to: group, named: "Home", role: .owner, person: EngineFamily.id(1), maximumUses: 1,
-        expiresMilliseconds: Self.now * 2, nowMilliseconds: Self.now,
+        expiresMilliseconds: Self.now * 2, in: &engine, nowMilliseconds: Self.now,
         companion: [UInt8](repeating: 1, count: count))
     }
     let made = try invite(most)

@@ -102,7 +102,7 @@ struct RefusalsTests {
     _ names: [SegmentName], _ member: Int, _ zone: ZoneID, _ family: EngineFamily
   ) throws -> Set<SegmentName> {
     let engine = family.members[member]
-    return try engine.examined(in: engine.zone(zone)).vain(among: names)
+    return try FetchChoice(engine: engine).examined(in: engine.zone(zone)).vain(among: names)
   }
 
   @Test("Files of lives that nobody was told of are fetched once, by whatever program, and useless")
@@ -124,7 +124,9 @@ struct RefusalsTests {
       #expect(world.reports[0]?.problems.count == 20 && world.reports[0]?.isPartial == true)
     }
     #expect(try vain(names, 0, world.family.zone, world.family) == Set(names))
-    #expect(try world.family.members[0].useless(names, in: world.family.zone) == Set(names))
+    #expect(
+      try UselessFiles(engine: world.family.members[0]).useless(names, in: world.family.zone)
+        == Set(names))
     // Who asks for a check has everything looked into.
     let report = try world.family.members[0].exchange(
       over: world.shelf, named: "shelf", anchorFile: ForgetfulAnchor(), checking: .all,
@@ -152,10 +154,10 @@ struct RefusalsTests {
       left.compactMap { shelf.segments[$0] }, in: family.control, nowMilliseconds: now)
     #expect(again.refused.count == 2)
     #expect(try vain(left, 0, family.control, family) == Set(left))
-    try family.members[0].heartbeat(in: family.group, nowMilliseconds: now)
+    try MemberChanges.heartbeat(in: family.group, by: &family.members[0], nowMilliseconds: now)
     #expect(try vain(left, 0, family.control, family).isEmpty)
     // Nobody clears what may have a place later.
-    #expect(try family.members[0].useless(left, in: family.control).isEmpty)
+    #expect(try UselessFiles(engine: family.members[0]).useless(left, in: family.control).isEmpty)
   }
 
   @Test("In the members' log a file of an unknown device is of use until it was looked into")
@@ -166,11 +168,12 @@ struct RefusalsTests {
       let name = SegmentName(
         zoneTag: try engine.zone(id).tag, authorTag: EngineFamily.id(99), incarnation: 1, first: 1,
         last: 1, digest: digest(7))
-      #expect(try engine.useless([name], in: id).isEmpty == (id == family.control))
+      #expect(
+        try UselessFiles(engine: engine).useless([name], in: id).isEmpty == (id == family.control))
       try engine.store.transaction {
         try Refusals.add([refused(7, .stranger)], of: id, in: engine.store) { [] }
       }
-      #expect(try engine.useless([name], in: id) == [name])
+      #expect(try UselessFiles(engine: engine).useless([name], in: id) == [name])
     }
   }
 
@@ -219,7 +222,7 @@ struct RefusalsTests {
   @Test("Refused files that claim the changes of a good one cost no rounds in the next sync")
   func rounds() throws {
     var world = try NewcomerWorld()
-    let rounds = Engine<MemoryStore>.maximumRounds
+    let rounds = FetchRounds.maximumRounds
     var forge = try Forge(world.family.members[1], world.family.zone)
     let good = try forge.seal([forge.change([.assign(EngineFamily.register, .int(70))])])
     let right = try world.shelf.put(good)

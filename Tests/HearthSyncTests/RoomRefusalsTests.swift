@@ -87,7 +87,8 @@ struct RoomRefusalsTests {
         first: frame.firstSeq, last: frame.lastSeq, digest: segmentDigest(blob))
     }
     func worth(_ some: [SegmentName]) throws -> [SegmentName] {
-      let examined = try family.members[2].examined(in: family.members[2].zone(family.zone))
+      let examined = try FetchChoice(engine: family.members[2]).examined(
+        in: family.members[2].zone(family.zone))
       let vain = examined.vain(among: some)
       return some.filter { !vain.contains($0) }
     }

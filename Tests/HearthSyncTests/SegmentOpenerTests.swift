@@ -108,8 +108,8 @@ struct SegmentOpenerTests {
   func ownDevice() throws {
     let family = try EngineFamily(2)
     var joiner = try EngineFamily.engine()
-    _ = try joiner.beginJoining(
-      family.capsule, with: family.secret, nowMilliseconds: EngineFamily.now)
+    _ = try JoiningByInvitation.begin(
+      family.capsule, with: family.secret, in: &joiner, nowMilliseconds: EngineFamily.now)
     let member = try Forge(family.members[1], family.control)
     var forge = member
     forge.author = Author(device: joiner.device, incarnation: joiner.incarnation)

@@ -52,7 +52,7 @@ struct SnapshotGivingTests {
       let bytes = (0..<400_000).map { _ in UInt8(truncatingIfNeeded: random.next()) }
       try family.write(0, record, [.assign(FieldID(.register, 1), .bytes(bytes))])
     }
-    _ = try family.members[0].seal(family.zone)
+    _ = try Sealing.seal(family.zone, in: &family.members[0])
     return family
   }
 
@@ -102,10 +102,10 @@ struct SnapshotGivingTests {
     transport.fetches = 0
     #expect(try await give(family, transport) == 0, "it is good after all")
     #expect(transport.fetches == 1)
-    #expect(!Engine<MemoryStore>.isLasting(SyncError(.notFound, "a key that is not known")))
-    #expect(!Engine<MemoryStore>.isLasting(FailingTransport.broken))
-    #expect(Engine<MemoryStore>.isLasting(SyncError(.malformed, "another zone's")))
-    #expect(Engine<MemoryStore>.isLasting(CodecError(.notCanonical, "authors", offset: 0)))
+    #expect(!SnapshotMemory.isLasting(SyncError(.notFound, "a key that is not known")))
+    #expect(!SnapshotMemory.isLasting(FailingTransport.broken))
+    #expect(SnapshotMemory.isLasting(SyncError(.malformed, "another zone's")))
+    #expect(SnapshotMemory.isLasting(CodecError(.notCanonical, "authors", offset: 0)))
   }
 }
 
@@ -122,12 +122,13 @@ struct BaseSnapshotTests {
     var family = try EngineFamily(2)
     for member in [0, 1] { try family.write(member, member, [.insert]) }
     try family.settle()
-    let chunks = try family.members[0].snapshot(of: family.zone)
+    let chunks = try SnapshotMaking.snapshot(of: family.zone, in: family.members[0])
     var late = try EngineFamily.engine()
-    _ = try late.beginJoining(family.capsule, with: family.secret, nowMilliseconds: now)
+    _ = try JoiningByInvitation.begin(
+      family.capsule, with: family.secret, in: &late, nowMilliseconds: now)
     _ = try late.receive(
       try family.published(0, family.control), in: family.control, nowMilliseconds: now)
-    try late.bootstrap(family.zone, from: chunks, nowMilliseconds: now)
+    try SnapshotLoading.bootstrap(family.zone, from: chunks, in: &late, nowMilliseconds: now)
     family.members.append(late)
     return family
   }
@@ -140,11 +141,13 @@ struct BaseSnapshotTests {
       let blobs = try family.published(1, family.zone)
       _ = try family.members[2].receive(blobs, in: family.zone, nowMilliseconds: now)
     }
-    #expect(try family.members[2].audit(family.zone).findings.isEmpty)
+    #expect(try ZoneAudit(engine: family.members[2]).audit(family.zone).findings.isEmpty)
     let store = family.members[2].store
     let lost = try #require(try store.log.segments(of: family.zone).first { $0.first == 2 })
     try store.transaction { try store.log.removeSegment(lost.digest, in: family.zone) }
-    #expect(try family.members[2].audit(family.zone).findings.map(\.changes) == [2...2])
+    #expect(
+      try ZoneAudit(engine: family.members[2]).audit(family.zone).findings.map(\.changes) == [2...2]
+    )
   }
 
   /// Lets the third member replace its snapshot by what a transport holds of some authors.
@@ -207,17 +210,20 @@ struct BaseSnapshotTests {
     if isRemoved { try family.remove(1, by: ben) } else { try family.setRole(1, .reader, by: ben) }
     try family.set(1, 1, 2)
     try family.send(1, to: [0])
-    let chunks = try family.members[0].snapshot(of: family.zone)
+    let chunks = try SnapshotMaking.snapshot(of: family.zone, in: family.members[0])
     let late = try family.join(by: 0, role: .member)
-    try family.members[late].bootstrap(family.zone, from: chunks, nowMilliseconds: now)
+    try SnapshotLoading.bootstrap(
+      family.zone, from: chunks, in: &family.members[late], nowMilliseconds: now)
     #expect(try family.shown(late, 1) == .int(2))
-    #expect(try family.members[late].authorLessenedInBase(of: family.zone) == nil)
+    #expect(
+      try BaseAuthors(engine: family.members[late]).authorLessenedInBase(of: family.zone) == nil)
     let blobs = try family.published(ben, family.control)
     for member in [0, late] {
       _ = try family.members[member].receive(blobs, in: family.control, nowMilliseconds: now)
     }
     #expect(
-      try family.members[late].authorLessenedInBase(of: family.zone) == family.members[1].author)
+      try BaseAuthors(engine: family.members[late]).authorLessenedInBase(of: family.zone)
+        == family.members[1].author)
     // So it takes the changes one by one, and has what everybody has.
     let transport = FailingTransport()
     let zone = try family.members[late].zone(family.zone)
@@ -231,6 +237,7 @@ struct BaseSnapshotTests {
       family.zone, from: transport, anchorFile: NoAnchor(), nowMilliseconds: now, &report)
     #expect(try family.shown(late, 1) == .int(1))
     #expect(try family.areEqual([0, late]))
-    #expect(try family.members[late].authorLessenedInBase(of: family.zone) == nil)
+    #expect(
+      try BaseAuthors(engine: family.members[late]).authorLessenedInBase(of: family.zone) == nil)
   }
 }

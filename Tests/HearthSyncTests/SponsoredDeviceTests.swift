@@ -46,7 +46,8 @@ struct SponsoredDeviceTests {
     return try (0..<count).map { _ in
       let engine = try EngineFamily.engine()
       var recover = ControlOperation.Recover(
-        person: person, device: engine.card(named: "new"), revokesOthers: revoking,
+        person: person, device: OwnCards(engine: engine).card(named: "new"),
+        revokesOthers: revoking,
         cut: Cut(entries: []), signature: [])
       recover.signature = words.sign(
         domain: ControlSignature.recoverDomain,
@@ -93,7 +94,7 @@ struct SponsoredDeviceTests {
       #expect(told.first?.text.contains("words and links of P1 let in more devices") == true)
     }
     // The person's own word gives no place, and is not held back.
-    try family.members[1].heartbeat(in: family.group, nowMilliseconds: now)
+    try MemberChanges.heartbeat(in: family.group, by: &family.members[1], nowMilliseconds: now)
     try receive(try family.published(1, family.control), at: 0, &family)
     #expect(devices(of: person, at: 0, family) == 64)
     let own = family.members[1].author
@@ -102,7 +103,8 @@ struct SponsoredDeviceTests {
         == family.members[1].zone(family.control).head(of: own))
     // What others have seen has a place everywhere, and nothing else.
     for member in [0, 2] {
-      try family.members[member].heartbeat(in: family.group, nowMilliseconds: now)
+      try MemberChanges.heartbeat(
+        in: family.group, by: &family.members[member], nowMilliseconds: now)
     }
     for _ in 0..<3 { try family.settle() }
     #expect(devices(of: person, at: 0, family) == 101)
@@ -127,13 +129,13 @@ struct SponsoredDeviceTests {
     }
     var bare = try family.bareDevice()
     #expect(throws: SyncError(.notAllowed, "")) {
-      try bare.recover(
+      try RecoveryKeys.recover(
         person, in: family.group, deviceName: "new", revokingOthers: false,
-        signing: { words.sign(domain: $0, $1) }, nowMilliseconds: now)
+        signing: { words.sign(domain: $0, $1) }, by: &bare, nowMilliseconds: now)
     }
-    try bare.recover(
+    try RecoveryKeys.recover(
       person, in: family.group, deviceName: "new", revokingOthers: true,
-      signing: { words.sign(domain: $0, $1) }, nowMilliseconds: now)
+      signing: { words.sign(domain: $0, $1) }, by: &bare, nowMilliseconds: now)
     family.members.append(bare)
     try family.send(3, to: [0, 1, 2])
     for member in [0, 1, 2] {
@@ -149,9 +151,10 @@ struct SponsoredDeviceTests {
   @Test("What comes by a person's link for further devices is counted, with effect or without")
   func link() throws {
     var family = try EngineFamily(3)
-    let made = try family.members[1].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .reader, person: try family.person(1),
-      maximumUses: 1_000, expiresMilliseconds: now * 2, nowMilliseconds: now)
+      maximumUses: 1_000, expiresMilliseconds: now * 2, in: &family.members[1], nowMilliseconds: now
+    )
     try family.settle()
     let invite = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
     // Under names that the link does not allow.
@@ -159,7 +162,7 @@ struct SponsoredDeviceTests {
       let engine = try EngineFamily.engine()
       var join = ControlOperation.Join(
         invite: invite, person: EngineFamily.id(2_000 + number), personName: "S",
-        device: engine.card(named: "s"), proof: [])
+        device: OwnCards(engine: engine).card(named: "s"), proof: [])
       join.proof = made.secret.sign(ControlSignature.joinHash(of: join, group: family.group))
       return try sealed(
         [.join(join)], by: engine.identity, after: LogHead(author: engine.author), in: family)
@@ -187,7 +190,8 @@ struct SponsoredDeviceTests {
         ControlOperation.Admit(
           join: ControlOperation.Join(
             invite: EngineFamily.id(5), person: EngineFamily.id(3_000 + number), personName: "S",
-            device: engine.card(named: "s"), proof: [UInt8](repeating: 7, count: 64)),
+            device: OwnCards(engine: engine).card(named: "s"),
+            proof: [UInt8](repeating: 7, count: 64)),
           possession: [UInt8](repeating: 7, count: 64)))
     }
     let head = try family.members[1].zone(family.control).head(of: family.members[1].author)

@@ -36,9 +36,9 @@ struct StaleViewTests {
   /// An owner who knows of somebody's unconfirmed joining, and of an invitation that has expired.
   private func family() throws -> (family: EngineFamily, invite: Identifier) {
     var family = try EngineFamily(1)
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 2,
-      expiresMilliseconds: now + 1_000, nowMilliseconds: now)
+      expiresMilliseconds: now + 1_000, in: &family.members[0], nowMilliseconds: now)
     _ = try family.arrive(
       by: made.capsule, with: made.secret, meeting: 0, as: EngineFamily.id(90))
     try family.send(1, to: [0])
@@ -57,14 +57,15 @@ struct StaleViewTests {
   func incomplete() throws {
     var (family, invite) = try family()
     let keys = try family.members[0].zone(family.zone).currentEpoch?.id
-    let old = now + 1_001 + Engine<MemoryStore>.epochMilliseconds
-    try family.members[0].maintain(isComplete: false, nowMilliseconds: old)
+    let old = now + 1_001 + RekeyNeed.epochMilliseconds
+    try Maintenance.maintain(isComplete: false, in: &family.members[0], nowMilliseconds: old)
     #expect(!hasDecided(family, invite))
-    try family.members[0].maintain(unread: [family.group], nowMilliseconds: old)
+    try Maintenance.maintain(unread: [family.group], in: &family.members[0], nowMilliseconds: old)
     #expect(!hasDecided(family, invite))
     #expect(try family.members[0].zone(family.zone).currentEpoch?.id == keys)
     // What another group's transport refuses does not matter.
-    try family.members[0].maintain(unread: [EngineFamily.id(7)], nowMilliseconds: old)
+    try Maintenance.maintain(
+      unread: [EngineFamily.id(7)], in: &family.members[0], nowMilliseconds: old)
     #expect(hasDecided(family, invite))
     #expect(try family.members[0].zone(family.zone).currentEpoch?.id != keys)
   }
@@ -73,10 +74,10 @@ struct StaleViewTests {
   func overdue() throws {
     var family = try EngineFamily(3)
     let keys = try family.members[0].zone(family.zone).currentEpoch?.id
-    try family.members[2].leave(family.group, nowMilliseconds: now)
+    try MemberChanges.leave(family.group, in: &family.members[2], nowMilliseconds: now)
     try family.send(2, to: [0])
     #expect(try family.members[0].zone(family.zone).isEpochOver)
-    try family.members[0].maintain(isComplete: false, nowMilliseconds: now)
+    try Maintenance.maintain(isComplete: false, in: &family.members[0], nowMilliseconds: now)
     #expect(try family.members[0].zone(family.zone).currentEpoch?.id != keys)
     #expect(try !family.members[0].zone(family.zone).isEpochOver)
   }

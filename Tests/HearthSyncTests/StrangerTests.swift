@@ -22,7 +22,7 @@ struct StrangerTests {
     let engine = try EngineFamily.engine()
     var join = ControlOperation.Join(
       invite: invite, person: EngineFamily.id(1_000 + number), personName: "S",
-      device: engine.card(named: "s"), proof: [UInt8](repeating: 7, count: 64))
+      device: OwnCards(engine: engine).card(named: "s"), proof: [UInt8](repeating: 7, count: 64))
     if let secret {
       join.proof = secret.sign(ControlSignature.joinHash(of: join, group: family.group))
     }
@@ -68,9 +68,9 @@ struct StrangerTests {
   @Test("Negative 37: holders of a link get as many places as it allows and a few more")
   func crowd() throws {
     var family = try EngineFamily(3)
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 1,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
     try family.settle()
     let before = try family.members[0].zone(family.control).heads.count
     let invite = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
@@ -83,7 +83,8 @@ struct StrangerTests {
     }
     // What one member saw the others need; then all have the same logs, and no more of them come.
     for member in [1, 2] {
-      try family.members[member].heartbeat(in: family.group, nowMilliseconds: now)
+      try MemberChanges.heartbeat(
+        in: family.group, by: &family.members[member], nowMilliseconds: now)
     }
     for _ in 0..<3 { try family.settle() }
     let heads = try family.members.map { try $0.zone(family.control).heads }
@@ -95,11 +96,12 @@ struct StrangerTests {
   @Test("Negative 37: whoever joins looks first for the logs that the inviter had")
   func expectedLogs() throws {
     var family = try EngineFamily(3)
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 1,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
     var newcomer = try EngineFamily.engine()
-    _ = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    _ = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &newcomer, nowMilliseconds: now)
     let zone = try newcomer.controlZone(of: family.group)
     #expect(zone.expectedTags == Set(family.members.map { zone.authorTag(of: $0.device) }))
   }
@@ -108,9 +110,9 @@ struct StrangerTests {
   func citedByWhatWaits() throws {
     for isCitedFirst in [true, false] {
       var family = try EngineFamily(3)
-      let made = try family.members[0].invite(
+      let made = try InvitationMaking.invite(
         to: family.group, named: "Home", role: .member, maximumUses: 1,
-        expiresMilliseconds: now * 2, nowMilliseconds: now)
+        expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
       try family.settle()
       let invite = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
       let logs = try (0..<40).map { try stranger($0, by: invite, made.secret, in: family) }
@@ -121,7 +123,7 @@ struct StrangerTests {
         logs.suffix(places), in: family.control, nowMilliseconds: now)
       let before = try family.members[2].zone(family.control).heads.count
       let known = Set(try family.published(1, family.control))
-      try family.members[1].heartbeat(in: family.group, nowMilliseconds: now)
+      try MemberChanges.heartbeat(in: family.group, by: &family.members[1], nowMilliseconds: now)
       let news = try family.published(1, family.control).filter { !known.contains($0) }
       for batch in isCitedFirst ? [news, first] : [first, news] {
         _ = try family.members[2].receive(batch, in: family.control, nowMilliseconds: now)

@@ -53,7 +53,7 @@ struct TidyingTests {
     // second time that member 1 merges, as many files as that takes lie there in vain.
     var family = try EngineFamily(3)
     let (near, far) = (MemoryFolder(), MemoryFolder())
-    let threshold = Engine<MemoryStore>.compactionThreshold
+    let threshold = Compaction.compactionThreshold
     for number in 0..<2 * threshold + 3 {
       try family.write(1, number % 5, [.assign(FieldID(.register, 1), .int(Int64(number)))])
       try sync(&family, 1, near)

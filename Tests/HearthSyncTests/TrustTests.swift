@@ -28,13 +28,13 @@ struct TrustTests {
     let before = try family.members[stolen].zone(family.control).frontier
     // She recovers on a new device and revokes the others; Anna has seen it and goes on.
     var fresh = try family.bareDevice()
-    try fresh.recover(
+    try RecoveryKeys.recover(
       person, in: family.group, deviceName: "new", revokingOthers: true,
-      signing: { words.sign(domain: $0, $1) }, nowMilliseconds: now)
+      signing: { words.sign(domain: $0, $1) }, by: &fresh, nowMilliseconds: now)
     family.members.append(fresh)
     let recovered = family.members.count - 1
     try family.send(recovered, to: [0, 2])
-    try family.members[0].heartbeat(in: family.group, nowMilliseconds: now)
+    try MemberChanges.heartbeat(in: family.group, by: &family.members[0], nowMilliseconds: now)
     try family.meet([0, 2, recovered])
     let anna = family.members[0].author
     // The thief claims to have seen Anna's latest, and nothing that she had seen of the recovery.
@@ -62,11 +62,12 @@ struct TrustTests {
     into family: inout EngineFamily
   ) throws -> Int {
     var engine = try EngineFamily.engine()
-    let opened = try engine.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &engine, nowMilliseconds: now)
     _ = try engine.receive(log, in: family.control, nowMilliseconds: now)
-    try engine.finishJoining(
+    try JoiningByInvitation.finish(
       opened, with: made.secret, person: person ?? personID(madeBy: engine.device),
-      personName: name, deviceName: name, nowMilliseconds: now)
+      personName: name, deviceName: name, in: &engine, nowMilliseconds: now)
     family.members.append(engine)
     return family.members.count - 1
   }
@@ -79,8 +80,9 @@ struct TrustTests {
       guard case .join(let join) = $0.operation else { return false }
       return ControlIdentity.cardID(of: join.device) == device
     }
-    try family.members[admin].perform(
-      [.confirm([try #require(joining).id])], in: family.group, nowMilliseconds: now)
+    try GroupOperations.perform(
+      [.confirm([try #require(joining).id])], in: family.group, by: &family.members[admin],
+      nowMilliseconds: now)
   }
 
   @Test(
@@ -90,12 +92,12 @@ struct TrustTests {
     var family = try EngineFamily(3)
     let (honest, liar) = (1, 2)
     for admin in [honest, liar] { try family.setRole(admin, .admin, by: 0) }
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 3,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
     try family.meet([0, honest, liar])
     let early = try family.published(0, family.control)
-    try family.members[0].heartbeat(in: family.group, nowMilliseconds: now)
+    try MemberChanges.heartbeat(in: family.group, by: &family.members[0], nowMilliseconds: now)
     let late = try family.published(0, family.control)
     let ben = try comer("ben", by: made, from: isThiefFirst ? late : early, into: &family)
     try family.set(ben, 5, 5)

@@ -159,7 +159,7 @@ struct UpkeepTests {
   @Test("Files that were merged into larger ones are no loss")
   func merged() throws {
     var (family, folder) = try family(writing: 1)
-    for number in 0..<(2 * Engine<MemoryStore>.compactionThreshold) {
+    for number in 0..<(2 * Compaction.compactionThreshold) {
       try family.write(0, number % 5, [.assign(FieldID(.register, 1), .int(Int64(number)))])
       #expect(try sync(&family, 0, folder).lost == 0)
       #expect(try sync(&family, 1, folder).lost == 0)

@@ -21,7 +21,8 @@ struct VouchingTests {
 
   private func publish(_ members: [Int], in world: NewcomerWorld) throws {
     for member in members {
-      let chunks = try world.family.members[member].snapshot(of: world.family.zone)
+      let chunks = try SnapshotMaking.snapshot(
+        of: world.family.zone, in: world.family.members[member])
       let tag = try world.zone(0).tag
       for (name, chunk) in zip(SnapshotPlan.names(of: chunks, zoneTag: tag), chunks) {
         try world.shelf.publish(name, chunk)
@@ -42,15 +43,15 @@ struct VouchingTests {
     try world.sync(member)
     try publish(world)
     var engine = try EngineFamily.engine()
-    let opened = try engine.beginJoining(
-      made.capsule, with: made.secret, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &engine, nowMilliseconds: now)
     var report = TransportReport(setting: "shelf")
     try engine.pull(
       world.family.control, from: world.shelf, anchorFile: ForgetfulAnchor(),
       nowMilliseconds: now, &report)
-    try engine.finishJoining(
+    try JoiningByInvitation.finish(
       opened, with: made.secret, person: EngineFamily.id(900), personName: "Nina",
-      deviceName: "tablet", nowMilliseconds: now)
+      deviceName: "tablet", in: &engine, nowMilliseconds: now)
     world.family.members.append(engine)
     let number = world.family.members.count - 1
     try world.sync(number)

@@ -68,7 +68,7 @@ struct WholeTransactionTests {
       #expect(try shown(WholeTransactionTests.work, member, family) == nil, "member \(member)")
       #expect(try shown(WholeTransactionTests.plan, member, family) == nil, "member \(member)")
       #expect(try shown(WholeTransactionTests.work, member, family, record: 2) == .int(7))
-      let held = try family.members[member].quarantined(in: family.group)
+      let held = try VoidChanges(engine: family.members[member]).quarantined(in: family.group)
       #expect(held.map(\.changes) == [1...1] && held.map(\.cause) == [.beyondRole])
       #expect(held.first?.author.device == family.members[2].device)
       let notice = try #require(notices(member, family).first)
@@ -78,18 +78,19 @@ struct WholeTransactionTests {
     }
     #expect(try family.areEqual([0, 1, 2]))
     // Built anew it is the same, and nobody is told twice.
-    try family.members[1].rebuild(family.zone, nowMilliseconds: now)
+    try Rebuild.rebuild(family.zone, in: &family.members[1], nowMilliseconds: now)
     #expect(notices(1, family).count == 1)
-    #expect(try family.members[1].quarantined(in: family.group).count == 1)
+    #expect(try VoidChanges(engine: family.members[1]).quarantined(in: family.group).count == 1)
     #expect(try family.areEqual([0, 1, 2]))
 
-    let held = try #require(try family.members[0].quarantined(in: family.group).first)
-    try family.members[0].adopt(held, in: family.group, nowMilliseconds: now)
+    let held = try #require(
+      try VoidChanges(engine: family.members[0]).quarantined(in: family.group).first)
+    try Adoption.adopt(held, in: family.group, by: &family.members[0], nowMilliseconds: now)
     try family.meet([0, 1, 2])
     for member in 0...2 {
       #expect(try shown(WholeTransactionTests.work, member, family) == .int(5))
       #expect(try shown(WholeTransactionTests.plan, member, family) == .int(6))
-      #expect(try family.members[member].quarantined(in: family.group).isEmpty)
+      #expect(try VoidChanges(engine: family.members[member]).quarantined(in: family.group).isEmpty)
     }
     #expect(try family.areEqual([0, 1, 2]))
   }
@@ -104,19 +105,21 @@ struct WholeTransactionTests {
     }
     try family.setRole(2, .child, by: 0)
     try family.meet([0, 1, 2])
-    let held = try #require(try family.members[0].quarantined(in: family.group).first)
+    let held = try #require(
+      try VoidChanges(engine: family.members[0]).quarantined(in: family.group).first)
     #expect(held.changes == 1...3)
-    try family.members[0].adopt(
+    try Adoption.adopt(
       QuarantinedChanges(zone: held.zone, author: held.author, changes: 2...2, cause: held.cause),
-      in: family.group, nowMilliseconds: now)
+      in: family.group, by: &family.members[0], nowMilliseconds: now)
     try family.meet([0, 1, 2])
     for member in 0...2 {
-      let rest = try family.members[member].quarantined(in: family.group).map(\.changes)
+      let rest = try VoidChanges(engine: family.members[member]).quarantined(in: family.group).map(
+        \.changes)
       #expect(rest == [1...1, 3...3], "member \(member)")
       #expect(try shown(WholeTransactionTests.plan, member, family) == .int(2))
     }
     #expect(throws: SyncError(.notAllowed, "")) {
-      try family.members[1].adopt(held, in: family.group, nowMilliseconds: now)
+      try Adoption.adopt(held, in: family.group, by: &family.members[1], nowMilliseconds: now)
     }
   }
 
@@ -148,7 +151,9 @@ struct WholeTransactionTests {
       #expect(try shown(WholeTransactionTests.work, member, family, record: 1) == .int(1))
       #expect(try shown(WholeTransactionTests.work, member, family, record: 2) == nil)
       #expect(try shown(WholeTransactionTests.work, member, family, record: 3) == .int(3))
-      #expect(try family.members[member].quarantined(in: family.group).map(\.changes) == [2...2])
+      #expect(
+        try VoidChanges(engine: family.members[member]).quarantined(in: family.group).map(\.changes)
+          == [2...2])
       #expect(notices(member, family).map(\.device) == [family.members[2].device])
       #expect(notices(member, family).first?.text.contains("a child may not write") == true)
     }
@@ -182,7 +187,7 @@ struct WholeTransactionTests {
           "operation \(place)")
       }
       #expect(try family.members[member].store.records.events(of: event, in: family.zone).isEmpty)
-      #expect(try family.members[member].quarantined(in: family.group).isEmpty)
+      #expect(try VoidChanges(engine: family.members[member]).quarantined(in: family.group).isEmpty)
       #expect(notices(member, family).first?.text.contains("no program writes") == true)
     }
     #expect(try family.areEqual([0, 1]))
@@ -194,14 +199,17 @@ struct WholeTransactionTests {
     try family.setRole(2, .child, by: 0)
     try family.meet([0, 1, 2])
     var forge = try Forge(family.members[2], family.zone)
-    let span = Engine<MemoryStore>.voidNoticeMilliseconds
+    let span = StoredVoids.voidNoticeMilliseconds
     for (later, count) in [(UInt64(0), 1), (span - 1, 1), (span, 2)] {
       let change = forge.change(operations: { _ in [assigning(WholeTransactionTests.plan, 1)] })
       let bytes = try forge.seal([change])
       _ = try family.members[0].receive([bytes], in: family.zone, nowMilliseconds: now + later)
       #expect(notices(0, family).count == count, "after \(later)")
     }
-    #expect(try family.members[0].quarantined(in: family.group).map(\.changes) == [1...3])
+    #expect(
+      try VoidChanges(engine: family.members[0]).quarantined(in: family.group).map(\.changes) == [
+        1...3
+      ])
   }
 
   @Test("The list of void changes takes so many stretches of a log, and none beyond")

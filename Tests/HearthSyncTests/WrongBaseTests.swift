@@ -28,7 +28,9 @@ struct WrongBaseTests {
     for value in [500, 501] { try world.family.set(nina, value, Int64(value)) }
     try world.sync(nina)
     try world.sync(0)
-    #expect(try world.family.members[0].falseClaims(in: world.family.zone).count == 1)
+    #expect(
+      try FalseClaims(engine: world.family.members[0]).claims(in: world.family.zone).count == 1
+    )
     try world.family.set(0, 3, 44)
     try world.sync(0)
     return (world, nina)
@@ -39,14 +41,15 @@ struct WrongBaseTests {
   /// - Returns: her number.
   private func join(_ made: MadeInvitation, _ world: inout NewcomerWorld) throws -> Int {
     var engine = try EngineFamily.engine()
-    let opened = try engine.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &engine, nowMilliseconds: now)
     var report = TransportReport(setting: "shelf")
     try engine.pull(
       world.family.control, from: world.shelf, anchorFile: ForgetfulAnchor(),
       nowMilliseconds: now, &report)
-    try engine.finishJoining(
+    try JoiningByInvitation.finish(
       opened, with: made.secret, person: EngineFamily.id(900), personName: "Nina",
-      deviceName: "tablet", nowMilliseconds: now)
+      deviceName: "tablet", in: &engine, nowMilliseconds: now)
     world.family.members.append(engine)
     let nina = world.family.members.count - 1
     try world.sync(nina)
@@ -60,7 +63,7 @@ struct WrongBaseTests {
   ) throws {
     let copy = try EngineFamily.copied(world.family.members[member])
     try copy.store.transaction { try change(copy.store) }
-    let chunks = try EngineFamily.copied(copy).snapshot(of: world.family.zone)
+    let chunks = try SnapshotMaking.snapshot(of: world.family.zone, in: EngineFamily.copied(copy))
     let tag = try world.zone(0).tag
     for (name, chunk) in zip(SnapshotPlan.names(of: chunks, zoneTag: tag), chunks) {
       try world.shelf.publish(name, chunk)
@@ -202,7 +205,7 @@ struct WrongBaseTests {
     let zone = try #require(engine.zones.first { $0.kind == .data }).id
     try engine.store.transaction {
       try engine.store.snapshots.removeBase(of: zone)
-      try engine.rebuildWithin(zone, nowMilliseconds: now)
+      try Rebuild.rebuildWithin(zone, in: &engine, nowMilliseconds: now)
     }
     #expect(try engine.zone(zone).head(of: beyond.author).sequence == 0)
     let waiting = try engine.store.pending.entries(in: zone).map(\.digest)
@@ -223,7 +226,7 @@ struct WrongBaseTests {
     }
     #expect(try engine.zone(zone).head(of: beyond.author).sequence == beyond.last)
     #expect(try engine.store.log.segments(of: zone).contains { $0.digest == beyond.digest })
-    #expect(try engine.audit(zone).findings.isEmpty)
+    #expect(try ZoneAudit(engine: engine).audit(zone).findings.isEmpty)
   }
 
   @Test("What a zone built anew cannot apply waits, also where its author was removed meanwhile")

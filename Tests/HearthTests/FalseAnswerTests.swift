@@ -82,14 +82,15 @@ extension Node {
   /// Answers a request as somebody who may not: with the true members' log, and false records.
   func putFalseAnswer(to request: JoinRequest) async throws {
     let key = try BoxPublicKey(validating: request.admit.join.device.boxKey)
-    let zones = try engine.zoneGrants(of: request.group, to: key, for: nil)
+    let zones = try NewcomerKeys(engine: engine).zoneGrants(of: request.group, to: key, for: nil)
     let capsule = InvitationCapsule(
       group: request.group, database: .shared, groupName: "Home", inviterName: "Anna",
       role: .member, expiresMilliseconds: .max, zones: zones, controlFrontier: Frontier())
     let answer = JoinAnswer(
-      by: engine.identity, showing: try engine.ownCard(in: request.group), saying: capsule,
+      by: engine.identity, showing: try OwnCards(engine: engine).ownCard(in: request.group),
+      saying: capsule,
       to: request)
-    let name = Engine<ReplicaStore>.answerName(to: request.device, of: request.group)
+    let name = ApprovalNames.answerName(to: request.device, of: request.group)
     let invite = try #require(
       membership(of: request.group).invites.first { $0.operation.invite == request.invite })
     for setting in try core.transports.list() {

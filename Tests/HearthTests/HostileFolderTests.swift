@@ -159,5 +159,5 @@ extension Node {
 
 /// How often a listing is planned anew in a round.
 private enum NodeRounds {
-  static let most = Engine<ReplicaStore>.maximumRounds
+  static let most = FetchRounds.maximumRounds
 }

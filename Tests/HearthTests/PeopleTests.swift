@@ -490,9 +490,9 @@ struct PeopleTests {
 extension Node {
   /// Writes the removal of a person without asking whether this device may.
   fileprivate func removeAnyway(_ person: PersonID, from group: GroupID) throws {
-    _ = try engine.writeControl(
+    _ = try GroupOperations.writeControl(
       [.removeMember(.init(person: person, cut: Cut(entries: [])))], group: group,
-      nowMilliseconds: now())
+      in: &engine, nowMilliseconds: now())
   }
 
   /// Claims in a heartbeat to have seen more changes of a device than there are.
@@ -501,7 +501,7 @@ extension Node {
     let heads = state.heads.filter { $0.author.device == other }
     let said = ControlOperation.ZoneFrontier(
       zone: zone, frontier: Frontier(heads.map { ($0.author, $0.sequence + number) }))
-    _ = try engine.writeControl(
-      [.heartbeat([said])], group: state.group, nowMilliseconds: now())
+    _ = try GroupOperations.writeControl(
+      [.heartbeat([said])], group: state.group, in: &engine, nowMilliseconds: now())
   }
 }

@@ -39,8 +39,8 @@ extension Node {
   ) async throws {
     for group in core.households() + [engine.privateGroup].compactMap({ $0 })
     where membership(of: group).recovery.recoveryKeys(of: person) == nil {
-      try engine.setRecovery(
-        sign: keys.sign, box: keys.box, in: group, nowMilliseconds: nowMilliseconds())
+      try RecoveryKeys.set(
+        sign: keys.sign, box: keys.box, in: group, by: &engine, nowMilliseconds: nowMilliseconds())
     }
     let owner = CapsuleOwner(
       person: person, name: "Anna", box: keys.boxKey, access: access,

@@ -396,12 +396,12 @@ struct RecoveryTests {
 extension Node {
   /// Removes a person as an admin does.
   func removeForTest(_ person: PersonID, from group: GroupID) throws {
-    try engine.remove(person, from: group, nowMilliseconds: now())
+    try MemberChanges.remove(person, from: group, in: &engine, nowMilliseconds: now())
   }
 
   /// Gives every zone of a group new keys.
   func rekeyForTest(_ group: GroupID) throws {
     let zones = engine.zones.filter { $0.group == group }.map(\.id)
-    try engine.rekey(zones, of: group, nowMilliseconds: now())
+    try Rekeying.rekey(zones, of: group, in: &engine, nowMilliseconds: now())
   }
 }

@@ -391,7 +391,7 @@ extension Node {
     let beyond = name(own.authorTag, own.last + 5_000, own.last + 5_001)
     let unknown = name(Identifier(high: 9, low: 9), 1, 2)
     let other = name(own.authorTag, 1, own.last)
-    let found = try engine.useless(held + [beyond, unknown, other], in: id)
+    let found = try UselessFiles(engine: engine).useless(held + [beyond, unknown, other], in: id)
     return (
       found.intersection(held), found.intersection([beyond]), found.contains(unknown) ? 1 : 0,
       found.contains(other) ? 1 : 0

@@ -266,6 +266,6 @@ extension Node {
     var head = forger.zones[place].head(of: forger.author)
     forge(&head)
     forger.zones[place].set(head)
-    return try forger.snapshot(of: zone)
+    return try SnapshotMaking.snapshot(of: zone, in: forger)
   }
 }

@@ -20,16 +20,16 @@ package struct EngineFamily {
   /// Makes a household.
   package init(_ count: Int) throws {
     var founder = try EngineFamily.engine()
-    let made = try founder.createGroup(
+    let made = try GroupCreation.create(
       GroupFounding(
         database: .shared, zoneNames: ["Home"], person: EngineFamily.id(1), personName: "Anna",
-        deviceName: "device 0"), nowMilliseconds: EngineFamily.now)
+        deviceName: "device 0"), in: &founder, nowMilliseconds: EngineFamily.now)
     group = made.group
     zone = made.zones[0]
     control = try founder.controlZone(of: group).id
-    let invitation = try founder.invite(
+    let invitation = try InvitationMaking.invite(
       to: group, named: "Home", role: .member, maximumUses: 1_000,
-      expiresMilliseconds: EngineFamily.now * 2, nowMilliseconds: EngineFamily.now)
+      expiresMilliseconds: EngineFamily.now * 2, in: &founder, nowMilliseconds: EngineFamily.now)
     capsule = invitation.capsule
     secret = invitation.secret
     members = [founder]
@@ -40,13 +40,13 @@ package struct EngineFamily {
   /// Lets one more engine join, by what the founder has.
   package mutating func join(_ number: Int) throws {
     var engine = try EngineFamily.engine()
-    let opened = try engine.beginJoining(
-      capsule, with: secret, nowMilliseconds: EngineFamily.now)
+    let opened = try JoiningByInvitation.begin(
+      capsule, with: secret, in: &engine, nowMilliseconds: EngineFamily.now)
     _ = try engine.receive(
       try published(0, control), in: control, nowMilliseconds: EngineFamily.now)
-    try engine.finishJoining(
+    try JoiningByInvitation.finish(
       opened, with: secret, person: EngineFamily.id(number + 1), personName: "P\(number)",
-      deviceName: "device \(number)", nowMilliseconds: EngineFamily.now)
+      deviceName: "device \(number)", in: &engine, nowMilliseconds: EngineFamily.now)
     members.append(engine)
     let joined = try published(members.count - 1, control)
     _ = try members[0].receive(joined, in: control, nowMilliseconds: EngineFamily.now)
@@ -57,7 +57,7 @@ package struct EngineFamily {
     let identity = try DeviceIdentity.generate().0
     return try Engine(
       store: MemoryStore(), identity: identity,
-      incarnation: Engine<MemoryStore>.firstIncarnation(of: identity),
+      incarnation: Incarnations.first(of: identity),
       policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
   }
 
@@ -67,7 +67,7 @@ package struct EngineFamily {
 
   /// All sealed segments that a member holds of a zone, its newest changes sealed first.
   package mutating func published(_ member: Int, _ zone: ZoneID) throws -> [[UInt8]] {
-    _ = try members[member].seal(zone)
+    _ = try Sealing.seal(zone, in: &members[member])
     let store = members[member].store
     return try store.log.segments(of: zone).compactMap {
       try store.log.bytes(of: $0.digest, in: zone)
@@ -120,7 +120,7 @@ package struct EngineFamily {
   package static func copied(_ engine: Engine<MemoryStore>) throws -> Engine<MemoryStore> {
     let store = engine.store.copied()
     var incarnation = engine.incarnation
-    if let fact = store.facts.value(of: Engine<MemoryStore>.incarnationFact) {
+    if let fact = store.facts.value(of: Incarnations.currentFact) {
       var reader = ByteReader(fact)
       incarnation = try reader.fixed64("incarnation")
     }

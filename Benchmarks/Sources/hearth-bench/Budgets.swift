@@ -77,7 +77,7 @@ struct Budgets {
     try batched("batched create", creates, first, plain)
     try upserts.write(creates)
     _ = try third.bootstrap(from: first)
-    _ = try first.engine.seal(first.zone)
+    _ = try Sealing.seal(first.zone, in: &first.engine)
     try batched("batched edit", changes, first, plain)
     try applying(changes, from: first, to: third, beside: upserts)
     try sizes(first, second)
@@ -140,9 +140,12 @@ struct Budgets {
       ratio: ratio, budget: "0.5x", isMet: ratio <= 0.5)
     var making = Stopwatch()
     var loading = Stopwatch()
-    let chunks = try making.measure { try first.engine.snapshot(of: first.zone) }
+    let chunks = try making.measure {
+      try SnapshotMaking.snapshot(of: first.zone, in: first.engine)
+    }
     try loading.measure {
-      try second.engine.bootstrap(second.zone, from: chunks, nowMilliseconds: second.tick())
+      try SnapshotLoading.bootstrap(
+        second.zone, from: chunks, in: &second.engine, nowMilliseconds: second.tick())
     }
     let bytes = chunks.reduce(0) { $0 + $1.count }
     let rows = zstdCount(size.text)

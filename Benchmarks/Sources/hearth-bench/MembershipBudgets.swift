@@ -33,23 +33,25 @@ struct MembershipBudgets {
   private func oneMore(than family: [Replica]) throws {
     let founder = family[0]
     let control = try founder.engine.controlZone(of: founder.engine.zones[0].group)
-    let invitation = try founder.engine.invite(
+    let invitation = try InvitationMaking.invite(
       to: control.group, named: "Home", role: .member, maximumUses: 1,
-      expiresMilliseconds: founder.tick() + 3_600_000, nowMilliseconds: founder.tick())
+      expiresMilliseconds: founder.tick() + 3_600_000, in: &founder.engine,
+      nowMilliseconds: founder.tick())
     let newcomer = try Replica("\(root)/newcomer", identity: try Replica.identity(devices))
     var looking = Stopwatch()
     let capsule = try looking.measure {
-      let capsule = try newcomer.engine.beginJoining(
-        invitation.capsule, with: invitation.secret, nowMilliseconds: newcomer.tick())
+      let capsule = try JoiningByInvitation.begin(
+        invitation.capsule, with: invitation.secret, in: &newcomer.engine,
+        nowMilliseconds: newcomer.tick())
       _ = try newcomer.pull(from: founder, zone: control.id)
       return capsule
     }
     var joining = Stopwatch()
     try joining.measure {
-      try newcomer.engine.finishJoining(
+      try JoiningByInvitation.finish(
         capsule, with: invitation.secret,
-        person: try Engine<ReplicaStore>.randomIdentifier(), personName: "P", deviceName: "d",
-        nowMilliseconds: newcomer.tick())
+        person: try Identifier.random(), personName: "P", deviceName: "d",
+        in: &newcomer.engine, nowMilliseconds: newcomer.tick())
     }
     let segments = try newcomer.news(for: founder, zone: control.id)
     let bytes = segments.reduce(0) { $0 + $1.count }
@@ -69,9 +71,9 @@ struct MembershipBudgets {
     let control = try founder.engine.controlZone(of: founder.engine.zones[0].group)
     var clock = Stopwatch()
     try clock.measure {
-      try founder.engine.rekey(
-        [founder.zone], of: control.group, nowMilliseconds: founder.tick())
-      _ = try founder.engine.seal(control.id)
+      try Rekeying.rekey(
+        [founder.zone], of: control.group, in: &founder.engine, nowMilliseconds: founder.tick())
+      _ = try Sealing.seal(control.id, in: &founder.engine)
     }
     let own = Author(device: founder.engine.device, incarnation: founder.engine.incarnation)
     let last = try founder.store.log.segments(of: control.id).filter { $0.author == own }
@@ -93,9 +95,9 @@ struct MembershipBudgets {
     var turn = 0
     while events.count < operations {
       for _ in 0..<min(50, operations - events.count) {
-        try founder.engine.setRole(
+        try MemberChanges.setRole(
           of: people[turn % people.count].id, to: turn / people.count % 2 == 0 ? .admin : .member,
-          in: control.group, nowMilliseconds: founder.tick())
+          in: control.group, by: &founder.engine, nowMilliseconds: founder.tick())
         turn += 1
       }
       events = try founder.store.records.events(of: ControlOperation.type, in: control.id)

@@ -45,25 +45,27 @@ final class Replica {
       try Replica("\(root)/r\(number)", identity: try identity(number))
     }
     let founder = all[0]
-    let made = try founder.engine.createGroup(
+    let made = try GroupCreation.create(
       GroupFounding(
         database: .shared, zoneNames: ["Home"],
-        person: try Engine<ReplicaStore>.randomIdentifier(), personName: "P1",
-        deviceName: "d1"), nowMilliseconds: founder.tick())
+        person: try Identifier.random(), personName: "P1",
+        deviceName: "d1"), in: &founder.engine, nowMilliseconds: founder.tick())
     let control = try founder.engine.controlZone(of: made.group).id
     for replica in all { replica.zone = made.zones[0] }
     guard count > 1 else { return all }
-    let invitation = try founder.engine.invite(
+    let invitation = try InvitationMaking.invite(
       to: made.group, named: "Home", role: .member, maximumUses: count,
-      expiresMilliseconds: founder.now + 3_600_000, nowMilliseconds: founder.tick())
+      expiresMilliseconds: founder.now + 3_600_000, in: &founder.engine,
+      nowMilliseconds: founder.tick())
     for (place, replica) in all.enumerated().dropFirst() {
-      let capsule = try replica.engine.beginJoining(
-        invitation.capsule, with: invitation.secret, nowMilliseconds: replica.tick())
+      let capsule = try JoiningByInvitation.begin(
+        invitation.capsule, with: invitation.secret, in: &replica.engine,
+        nowMilliseconds: replica.tick())
       _ = try replica.pull(from: founder, zone: control)
-      try replica.engine.finishJoining(
+      try JoiningByInvitation.finish(
         capsule, with: invitation.secret,
-        person: try Engine<ReplicaStore>.randomIdentifier(), personName: "P\(place + 1)",
-        deviceName: "d\(place + 1)", nowMilliseconds: replica.tick())
+        person: try Identifier.random(), personName: "P\(place + 1)",
+        deviceName: "d\(place + 1)", in: &replica.engine, nowMilliseconds: replica.tick())
       _ = try founder.pull(from: replica, zone: control)
     }
     for replica in all.dropFirst() { _ = try replica.pull(from: founder, zone: control) }
@@ -95,7 +97,7 @@ final class Replica {
 
   /// The sealed segments that another replica lacks; own new changes are sealed first.
   func news(for other: Replica, zone: ZoneID) throws -> [[UInt8]] {
-    _ = try engine.seal(zone)
+    _ = try Sealing.seal(zone, in: &engine)
     let known = try other.engine.zone(zone).frontier
     return try store.log.segments(of: zone).filter { $0.last > known[$0.author] }.compactMap {
       try store.log.bytes(of: $0.digest, in: zone)
@@ -127,8 +129,8 @@ final class Replica {
 
   /// Starts the empty household from another replica's snapshot; its size.
   func bootstrap(from other: Replica) throws -> Int {
-    let chunks = try other.engine.snapshot(of: other.zone)
-    try engine.bootstrap(zone, from: chunks, nowMilliseconds: tick())
+    let chunks = try SnapshotMaking.snapshot(of: other.zone, in: other.engine)
+    try SnapshotLoading.bootstrap(zone, from: chunks, in: &engine, nowMilliseconds: tick())
     return chunks.reduce(0) { $0 + $1.count }
   }
 

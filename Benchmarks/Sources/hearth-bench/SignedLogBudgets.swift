@@ -39,10 +39,12 @@ struct SignedLogBudgets {
             person: people[turn % people.count].id,
             role: turn / people.count % 2 == 0 ? .admin : .member, cut: Cut(entries: [])))
       }
-      _ = try founder.engine.writeControl(roles, group: group, nowMilliseconds: founder.tick())
+      _ = try GroupOperations.writeControl(
+        roles, group: group, in: &founder.engine, nowMilliseconds: founder.tick())
       _ = try helper.pull(from: founder, zone: control)
       let beats = [ControlOperation](repeating: .heartbeat([]), count: count)
-      _ = try helper.engine.writeControl(beats, group: group, nowMilliseconds: helper.tick())
+      _ = try GroupOperations.writeControl(
+        beats, group: group, in: &helper.engine, nowMilliseconds: helper.tick())
       _ = try founder.pull(from: helper, zone: control)
       written += 2 * count
       if !isHalf, written >= operations / 2 {
@@ -89,8 +91,8 @@ struct SignedLogBudgets {
     let (founder, helper, late) = (family[0], family[1], family[2])
     var times: [Double] = []
     for author in [helper, late] {
-      _ = try author.engine.writeControl(
-        [.heartbeat([])], group: group, nowMilliseconds: author.tick())
+      _ = try GroupOperations.writeControl(
+        [.heartbeat([])], group: group, in: &author.engine, nowMilliseconds: author.tick())
       let segments = try author.news(for: founder, zone: control)
       var clock = Stopwatch()
       try clock.measure { try founder.receive(segments, zone: control) }

@@ -70,10 +70,12 @@ enum Workloads {
     try build(family[0], actions)
     var exporting = Stopwatch()
     var importing = Stopwatch()
-    let chunks = try exporting.measure { try family[0].engine.snapshot(of: family[0].zone) }
+    let chunks = try exporting.measure {
+      try SnapshotMaking.snapshot(of: family[0].zone, in: family[0].engine)
+    }
     try importing.measure {
-      try family[1].engine.bootstrap(
-        family[1].zone, from: chunks, nowMilliseconds: family[1].tick())
+      try SnapshotLoading.bootstrap(
+        family[1].zone, from: chunks, in: &family[1].engine, nowMilliseconds: family[1].tick())
     }
     let bytes = Array(chunks.joined())
     return [
@@ -94,7 +96,7 @@ enum Workloads {
     let (first, second) = (family[0], family[1])
     try build(first, try base(parameters))
     _ = try second.bootstrap(from: first)
-    _ = try first.engine.seal(first.zone)
+    _ = try Sealing.seal(first.zone, in: &first.engine)
     try build(
       first, try OperationFile.read(try parameters.string("oneway")).map(\.action))
     var oneWay = Stopwatch()
@@ -139,11 +141,12 @@ enum Workloads {
     let family = try Replica.family(count, in: root)
     let hub = family[0]
     try build(hub, try base(parameters))
-    let chunks = try hub.engine.snapshot(of: hub.zone)
+    let chunks = try SnapshotMaking.snapshot(of: hub.zone, in: hub.engine)
     for replica in family.dropFirst() {
-      try replica.engine.bootstrap(replica.zone, from: chunks, nowMilliseconds: replica.tick())
+      try SnapshotLoading.bootstrap(
+        replica.zone, from: chunks, in: &replica.engine, nowMilliseconds: replica.tick())
     }
-    _ = try hub.engine.seal(hub.zone)
+    _ = try Sealing.seal(hub.zone, in: &hub.engine)
     // The file of operations takes the place of their number, under the same name.
     let files = try OperationFile.readByReplica(try parameters.string("edits"), count: count)
     let number = files.reduce(0) { $0 + $1.count }

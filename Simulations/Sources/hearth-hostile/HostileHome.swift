@@ -43,7 +43,7 @@ final class HostileHome {
       let store = try ReplicaStore(
         path: copy.appendingPathComponent("node.db").path, schema: HouseholdSchema.all)
       var life = ByteReader(
-        try store.facts.value(of: Engine<ReplicaStore>.incarnationFact)
+        try store.facts.value(of: Incarnations.currentFact)
           ?? [UInt8](repeating: 0, count: 8))
       let engine = try Engine(
         store: store, identity: try DeviceIdentity(master: try master.key()),

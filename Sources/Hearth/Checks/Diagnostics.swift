@@ -28,7 +28,7 @@ package struct Diagnostics: Sendable {
   package func awaitsSnapshot(in group: GroupID) async throws -> Bool {
     try await node.looking { core in
       try core.engine.zones.contains {
-        try $0.group == group && core.engine.awaitsSnapshot($0.id)
+        try $0.group == group && ClosedSegments(engine: core.engine).awaitsSnapshot($0.id)
       }
     }
   }
@@ -36,7 +36,7 @@ package struct Diagnostics: Sendable {
   /// Returns the people from any one of whom this device accepts the awaited snapshot, if it awaits
   /// one.
   package func awaitedSnapshotAuthors(in group: GroupID) async -> [String] {
-    await node.looking { $0.engine.awaitedVoices(in: group).map(\.name) }
+    await node.looking { SnapshotTrust(engine: $0.engine).awaitedVoices(in: group).map(\.name) }
   }
 
   /// Returns the maker of the snapshot from which a zone of a group began, and the people who
@@ -46,7 +46,9 @@ package struct Diagnostics: Sendable {
   ) async throws -> (maker: String, others: [String])? {
     try await node.looking { core in
       for zone in core.engine.zones where zone.group == group && zone.kind == .data {
-        if let refuted = try core.engine.refutedBase(of: zone.id) { return refuted }
+        if let refuted = try AttestationCheck(engine: core.engine).refutedBase(of: zone.id) {
+          return refuted
+        }
       }
       return nil
     }
@@ -57,7 +59,7 @@ package struct Diagnostics: Sendable {
   package func stateDifferences(in group: GroupID) async throws -> [StateDifference] {
     try await node.looking { core in
       try core.engine.zones.filter { $0.group == group && $0.kind == .data }
-        .flatMap { try core.engine.stateDifferences(in: $0.id) }
+        .flatMap { try ComparedState.stateDifferences(in: $0.id, by: core.engine) }
     }
   }
 
@@ -65,7 +67,7 @@ package struct Diagnostics: Sendable {
   package func overfullRecords(in group: GroupID) async throws -> [OverfullRecord] {
     try await node.looking { core in
       try core.engine.zones.filter { $0.group == group && $0.kind == .data }
-        .flatMap { try core.engine.overfullRecords(in: $0.id) }
+        .flatMap { try OverfullRecords.overfullRecords(in: $0.id, with: core.engine.store) }
     }
   }
 

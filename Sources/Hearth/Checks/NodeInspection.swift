@@ -80,12 +80,16 @@ struct NodeInspection: NodeWork {
           newer.insert(author.device)
         }
       }
-      let claims = try engine.falseClaims(in: zone.id).map { engine.words(for: $0, in: zone) }
-      let unwritten = try engine.unwrittenClaims(in: zone.group).filter { $0.zone == zone.id }
-        .map { engine.words(for: $0, in: zone) }
+      let claims = try FalseClaims(engine: engine).claims(in: zone.id).map {
+        FalseClaims(engine: engine).words(for: $0, in: zone)
+      }
+      let unwritten = try UnwrittenClaims(engine: engine).claims(in: zone.group).filter {
+        $0.zone == zone.id
+      }
+      .map { UnwrittenClaims(engine: engine).words(for: $0, in: zone) }
       return ZoneStatus(
         zone: zone, changes: zone.heads.reduce(0) { $0 + $1.sequence }, unsealed: unsealed,
-        unsynced: Int(clamping: try engine.unsyncedCount(of: zone)),
+        unsynced: Int(clamping: try AcknowledgedChanges.unsyncedCount(of: zone, in: engine)),
         waiting: counts.keys.sorted { $0.rawValue < $1.rawValue }.map { ($0, counts[$0] ?? 0) },
         newer: newer.sorted(),
         forks: Set(zone.heads.filter { $0.forkedAt != nil }.map(\.author))

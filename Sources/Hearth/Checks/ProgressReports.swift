@@ -66,12 +66,12 @@ struct ProgressReports: NodeWork {
   /// Reports are in applied changes, in heartbeats, and in pending segments that depend on those
   /// very changes. A pending segment is here and does not count as missing. What others report of
   /// this device's live incarnation is nothing that a transport could deliver: see
-  /// `Engine.unwrittenClaims(in:)`.
+  /// `UnwrittenClaims.claims(in:)`.
   func withheld(in group: GroupID) throws -> [WithheldChanges] {
     let membership = membership(of: group)
     let zones = engine.zones.filter { $0.group == group }
     let waiting = try zones.map { zone in
-      (zone: zone, segments: try engine.waitingSegments(in: zone.id))
+      (zone: zone, segments: try WaitingSegments(engine: engine).segments(in: zone.id))
     }
     var found: [Author: WithheldChanges] = [:]
     for witness in membership.devices where witness.id != device {
@@ -150,7 +150,8 @@ struct ProgressReports: NodeWork {
   /// Sends a heartbeat to each group if this device has new data and has not written for a day.
   func sendHeartbeats() throws {
     let moment = now()
-    for group in engine.exchangedGroups where engine.membership(of: group).isActive(device) {
+    for group in ExchangeScope(engine: engine).exchangedGroups
+    where engine.membership(of: group).isActive(device) {
       let zones = engine.zones.filter { $0.group == group }
       let last = zones.flatMap(\.heads).filter { $0.author.device == device }
         .map(\.time.milliseconds).max()
@@ -159,7 +160,7 @@ struct ProgressReports: NodeWork {
       let hasNews = zones.contains { zone in
         zone.kind == .data && !(claims[zone.id] ?? Frontier()).covers(zone.frontier)
       }
-      if hasNews { try engine.heartbeat(in: group, nowMilliseconds: moment) }
+      if hasNews { try MemberChanges.heartbeat(in: group, by: &engine, nowMilliseconds: moment) }
     }
   }
 

@@ -79,7 +79,7 @@ struct Verifier: NodeWork {
         // also come after it, because it decides which of their changes count.
         for zone in (data + control + data).map(\.zone.id) {
           _ = try engine.receive([], in: zone, nowMilliseconds: now())
-          try engine.rebuild(zone, nowMilliseconds: now())
+          try Rebuild.rebuild(zone, in: &engine, nowMilliseconds: now())
         }
         for zone in zones { try store.rebuildProjections(of: zone.zone.id) }
         guard try control.allSatisfy({ try verify($0.zone, comparing: true).faults.isEmpty })
@@ -112,7 +112,7 @@ struct Verifier: NodeWork {
     // If there is only one, it is the one meant.
     let personal = Set(engine.zones.filter { $0.database == .personal }.map(\.group))
     if let only = personal.first, personal.count == 1, engine.privateGroup != only {
-      try engine.usePrivateGroup(only)
+      try PrivateGroupChoice.use(only, in: &engine)
     }
   }
 
@@ -137,14 +137,14 @@ struct Verifier: NodeWork {
   private func verify(_ zone: ZoneState, comparing: Bool) throws -> ZoneVerification {
     var found = ZoneVerification(of: zone)
     do {
-      let audit = try store.read { try engine.audit(zone.id) }
+      let audit = try store.read { try ZoneAudit(engine: engine).audit(zone.id) }
       (found.segments, found.changes) = (audit.segments, audit.changes)
       found.faults = words(for: audit, of: zone)
       found.isLogSound = audit.findings.isEmpty
       found.pending = try store.pending.entries(in: zone.id).count
       found.digest = try store.read { try engine.digest(of: zone.id) }
       if found.isLogSound, comparing,
-        let fault = try engine.auditRecords(of: zone.id, nowMilliseconds: now())
+        let fault = try ZoneAudit(engine: engine).auditRecords(of: zone.id, nowMilliseconds: now())
       {
         found.faults.append(fault)
       }

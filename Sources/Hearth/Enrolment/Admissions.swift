@@ -39,7 +39,7 @@ package struct Admissions: Sendable {
   /// - Throws: `notFound`, `notAllowed`.
   package func confirm(_ entry: WaitingEntry, in group: GroupID) async throws -> SyncReport {
     try await node.alone { core in
-      try core.engine.confirm(entry.id, in: group, nowMilliseconds: core.now())
+      try EntranceUpkeep.confirm(entry.id, in: group, by: &core.engine, nowMilliseconds: core.now())
       core.announce()
       return try await node.sync()
     }

@@ -141,10 +141,10 @@ struct InvitationBundles: NodeWork {
     from transport: any Transport, at setting: TransportSetting, checking check: FileCheck
   ) async throws {
     let before = try RemovedBundles(in: store)
-    let closed = engine.exchangedGroups.filter {
+    let closed = ExchangeScope(engine: engine).exchangedGroups.filter {
       transports.groups(over: setting).contains($0)
     }
-    .flatMap { engine.closedInvites(in: $0) }
+    .flatMap { EntranceDuties(engine: engine).closedInvites(in: $0) }
     let due = closed.filter { check == .all || !before.contains($0.hex, at: setting.path) }
     guard !due.isEmpty else { return }
     let kept = try keptInvitations()

@@ -166,7 +166,7 @@ struct InvitationMaker: NodeWork {
 
   /// Closes an invitation, with new keys if its bundle contained the old ones.
   func close(_ invite: Identifier, of group: GroupID) throws {
-    try engine.closeInvitation(invite, of: group, nowMilliseconds: now())
+    try GroupPolicy.closeInvitation(invite, of: group, in: &engine, nowMilliseconds: now())
     announce()
   }
 
@@ -193,11 +193,12 @@ struct InvitationMaker: NodeWork {
         let membership = draft.membership(of: group)
         // A further device of a person has the person's role, regardless of the requested one.
         let own = isToOneself ? membership.person(of: device) : nil
-        return try draft.invite(
+        return try InvitationMaking.invite(
           to: group, named: name, role: own?.role ?? role, admission: admission,
           person: own?.id ?? terms.person,
           maximumUses: terms.maximumUses,
-          expiresMilliseconds: moment + terms.expiresInMilliseconds, nowMilliseconds: moment,
+          expiresMilliseconds: moment + terms.expiresInMilliseconds, in: &draft,
+          nowMilliseconds: moment,
           secret: secret, companion: companion)
       }
       let companion = try own.map {

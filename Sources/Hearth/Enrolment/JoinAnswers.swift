@@ -42,8 +42,8 @@ struct JoinAnswers: NodeWork {
 
   /// Notifies people who asked by a closed invitation and cannot read the log.
   func publishRemovalNotices(over settings: [TransportSetting]) async throws {
-    for group in engine.exchangedGroups {
-      let notices = try engine.farewells(in: group, nowMilliseconds: now())
+    for group in ExchangeScope(engine: engine).exchangedGroups {
+      let notices = try RemovalNotices.notices(in: group, by: engine, nowMilliseconds: now())
       guard !notices.isEmpty else { continue }
       for setting in try transports.list(of: group) where settings.contains(setting) {
         guard let transport = try? connections.transport(setting.path) else { continue }
@@ -83,7 +83,7 @@ struct JoinAnswers: NodeWork {
       guard last[answer.scope] == answer, let group = Identifier(hex: answer.groupID),
         let device = Identifier(hex: answer.deviceID)
       else { return false }
-      return engine.approver(of: device, in: group) == self.device
+      return ApprovalRequests(engine: engine).approver(of: device, in: group) == self.device
     }
     for setting in settings {
       guard let transport = try? connections.transport(setting.path) else { continue }

@@ -35,7 +35,7 @@ struct JoinApproval: NodeWork {
       let transport = try connections.transport(setting.path)
       for invite in invites {
         try await visitRequests(by: invite.operation, on: transport) { bytes in
-          guard let request = try? engine.open(request: bytes, to: group),
+          guard let request = try? ApprovalRequests(engine: engine).open(request: bytes, to: group),
             request.invite == invite.operation.invite
           else { return }
           found[request.device] = WaitingJoin(
@@ -66,7 +66,7 @@ struct JoinApproval: NodeWork {
       let transport = try connections.transport(setting.path)
       for invite in invites {
         try await visitRequests(by: invite.operation, on: transport) { bytes in
-          guard let request = try? engine.open(request: bytes, to: group),
+          guard let request = try? ApprovalRequests(engine: engine).open(request: bytes, to: group),
             request.invite == invite.operation.invite
           else { return }
           found.append(request)
@@ -86,23 +86,27 @@ struct JoinApproval: NodeWork {
     over settings: [TransportSetting], except unread: Set<GroupID>
   ) async throws -> Bool {
     var hasClosed = false
-    for group in engine.exchangedGroups where !unread.contains(group) {
+    for group in ExchangeScope(engine: engine).exchangedGroups where !unread.contains(group) {
       let ways = try transports.list(of: group)
       guard !ways.isEmpty, ways.allSatisfy({ settings.contains($0) }) else { continue }
-      for invite in engine.settledInvites(in: group) {
+      for invite in ApprovalRequests(engine: engine).settledInvites(in: group) {
         var isAwaited = false
         for way in ways where !isAwaited {
           let isWhole = try await visitRequests(
             by: invite, on: connections.transport(way.path)
           ) { bytes in
-            let isOpen = engine.isUnanswered(request: bytes, by: invite.invite, in: group)
+            let isOpen = ApprovalRequests(engine: engine).isUnanswered(
+              request: bytes, by: invite.invite, in: group)
             isAwaited = isAwaited || isOpen
           }
           isAwaited = isAwaited || !isWhole
         }
         // Others may have done so meanwhile.
-        guard !isAwaited, engine.settledInvites(in: group).contains(invite) else { continue }
-        try engine.closeInvitation(invite.invite, of: group, nowMilliseconds: now())
+        guard !isAwaited,
+          ApprovalRequests(engine: engine).settledInvites(in: group).contains(invite)
+        else { continue }
+        try GroupPolicy.closeInvitation(
+          invite.invite, of: group, in: &engine, nowMilliseconds: now())
         announce()
         hasClosed = true
       }
@@ -122,7 +126,7 @@ struct JoinApproval: NodeWork {
   ) async throws -> Bool {
     let access = try connections.requestAccess(of: invite)
     for slot in 0..<JoinRequests.maximumRequests {
-      let name = Engine<ReplicaStore>.requestName(of: invite.invite, slot: slot)
+      let name = ApprovalNames.requestName(of: invite.invite, slot: slot)
       connections.setMailbox(of: name.scope, to: access, on: transport)
       do {
         guard let bytes = try await transport.fetch(name) else { return true }
@@ -149,7 +153,8 @@ struct JoinApproval: NodeWork {
     let moment = now()
     try store.transaction {
       draft = engine
-      let answer = try draft.approve(request, named: groupName, nowMilliseconds: moment)
+      let answer = try Approval.approve(
+        request, named: groupName, in: &draft, nowMilliseconds: moment)
       let kept = KeptAnswer(
         groupID: request.group.hex, deviceID: request.device.hex, scope: answer.name.scope.hex,
         bytes: Data(answer.bytes), madeMilliseconds: moment, inviteID: request.invite.hex)

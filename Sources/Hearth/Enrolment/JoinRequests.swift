@@ -57,7 +57,7 @@ struct JoinRequests: NodeWork {
     let slot = try await freeSlot(
       of: invite, in: connections.requestAccess(of: secret), on: transport)
     let wanted = capsule.person ?? person
-    let request = try engine.requestToJoin(
+    let request = try ApprovalRequests(engine: engine).requestToJoin(
       capsule, with: secret, person: wanted,
       personName: wanted == person ? profile.personName : capsule.inviterName,
       deviceName: profile.deviceName, slot: slot)
@@ -82,7 +82,7 @@ struct JoinRequests: NodeWork {
     of invite: Identifier, in access: MailboxAccess, on transport: any Transport
   ) async throws -> Int {
     for slot in 0..<JoinRequests.maximumRequests {
-      let name = Engine<ReplicaStore>.requestName(of: invite, slot: slot)
+      let name = ApprovalNames.requestName(of: invite, slot: slot)
       connections.setMailbox(of: name.scope, to: access, on: transport)
       if try await transport.fetch(name) == nil { return slot }
     }
@@ -149,7 +149,7 @@ struct JoinRequests: NodeWork {
   private func answer(
     to join: PendingJoin, of group: GroupID, on transport: any Transport
   ) async throws -> [UInt8]? {
-    let name = Engine<ReplicaStore>.answerName(to: device, of: group)
+    let name = ApprovalNames.answerName(to: device, of: group)
     connections.setMailbox(
       of: name.scope, to: try connections.requestAccess(of: InviteSecret(text: join.secret)),
       on: transport)
@@ -172,7 +172,9 @@ struct JoinRequests: NodeWork {
     var isTaken = false
     if let answer { isTaken = try await take(answer, to: &join, of: group, over: transport) }
     if let answer, isTaken {
-      if engine.isAdmitted(to: group, by: try identifier(secret.publicKeys.inviteID)) {
+      if ApprovalRequests(engine: engine).isAdmitted(
+        to: group, by: try identifier(secret.publicKeys.inviteID))
+      {
         try becomeOwner(of: join, in: group)
         join.taken = segmentDigest(answer).hex
         return true
@@ -239,16 +241,19 @@ struct JoinRequests: NodeWork {
       of: group, over: transport, named: join.folder, as: [(device, engine.identity.boxPair)],
       under: schema.policy
     ) { draft in
-      let capsule = try draft.beginJoining(Array(join.capsule), with: secret, nowMilliseconds: 0)
-      let opened = try draft.open(answer: answer, to: capsule, asked: Array(hash))
-      try draft.takeControl(of: opened)
+      let capsule = try JoiningByInvitation.begin(
+        Array(join.capsule), with: secret, in: &draft, nowMilliseconds: 0)
+      let opened = try AnswerAcceptance.open(
+        answer: answer, to: capsule, asked: Array(hash), in: draft)
+      try AnswerAcceptance.takeControl(of: opened, in: &draft)
       proven = opened
     }
     guard let opened = proven else { return }
     try takeBack(unlessDone: {
-      _ = try engine.beginJoining(Array(join.capsule), with: secret, nowMilliseconds: 0)
+      _ = try JoiningByInvitation.begin(
+        Array(join.capsule), with: secret, in: &engine, nowMilliseconds: 0)
       var draft = engine
-      try draft.accept(opened) { accepting in
+      try AnswerAcceptance.accept(opened, in: &draft) { accepting in
         engine = accepting
         try replicas.take(members)
         accepting = engine
@@ -280,11 +285,11 @@ struct JoinRequests: NodeWork {
   func closer(
     of secret: InviteSecret, on transport: any Transport
   ) async throws -> String? {
-    let name = Engine<ReplicaStore>.farewellName(of: try identifier(secret.publicKeys.inviteID))
+    let name = RemovalNotices.name(of: try identifier(secret.publicKeys.inviteID))
     connections.setMailbox(
       of: name.scope, to: try connections.requestAccess(of: secret), on: transport)
     return try await transport.fetch(name).flatMap {
-      Engine<ReplicaStore>.teller(ofFarewell: $0, to: secret)
+      RemovalNotices.teller(ofFarewell: $0, to: secret)
     }
   }
 
@@ -292,7 +297,7 @@ struct JoinRequests: NodeWork {
     let secret = try InviteSecret(text: join.secret)
     let invite = try identifier(secret.publicKeys.inviteID)
     let access = try connections.requestAccess(of: secret)
-    let name = Engine<ReplicaStore>.requestName(of: invite, slot: join.slot)
+    let name = ApprovalNames.requestName(of: invite, slot: join.slot)
     connections.setMailbox(of: name.scope, to: access, on: transport)
     guard let held = try await transport.fetch(name) else {
       return try await transport.publish(name, Array(join.request))
@@ -301,6 +306,6 @@ struct JoinRequests: NodeWork {
     // Somebody else took the place at the same time.
     join.slot = try await freeSlot(of: invite, in: access, on: transport)
     try await transport.publish(
-      Engine<ReplicaStore>.requestName(of: invite, slot: join.slot), Array(join.request))
+      ApprovalNames.requestName(of: invite, slot: join.slot), Array(join.request))
   }
 }

@@ -51,7 +51,7 @@ struct Joining: NodeWork {
       companionOf: opened, link.secret, over: path, knowing: known)
     for zone in engine.zones.map(\.id) {
       guard let chunks = bootstrapping[zone] else { continue }
-      try engine.bootstrap(zone, from: chunks, nowMilliseconds: now())
+      try SnapshotLoading.bootstrap(zone, from: chunks, in: &engine, nowMilliseconds: now())
     }
     _ = try await node.sync()
     return .joined(try recordZone(of: opened.group))
@@ -89,7 +89,7 @@ struct Joining: NodeWork {
     let invite = membership(of: group).invites.first { $0.operation.invite == id }
     guard let invite, !invite.isClosed, invite.usesLeft > 0 else { return }
     do {
-      try engine.closeInvitation(id, of: group, nowMilliseconds: now())
+      try GroupPolicy.closeInvitation(id, of: group, in: &engine, nowMilliseconds: now())
     } catch let error as SyncError where error.code == .notAllowed {
       return
     }
@@ -104,18 +104,23 @@ struct Joining: NodeWork {
     let secret = link.secret
     let opened = try InvitationCapsule(opening: capsule, with: secret)
     guard !opened.needsApproval else {
-      return try engine.beginJoining(capsule, with: secret, nowMilliseconds: now())
+      return try JoiningByInvitation.begin(
+        capsule, with: secret, in: &engine, nowMilliseconds: now())
     }
     // Whether it may be used at all is found out before anything is fetched.
-    try trying { _ = try engine.beginJoining(capsule, with: secret, nowMilliseconds: now()) }
+    try trying {
+      _ = try JoiningByInvitation.begin(
+        capsule, with: secret, in: &engine, nowMilliseconds: now())
+    }
     let draft = try await replicas.draftMembers(
       of: opened.group, over: transport, named: path,
       as: [(try identifier(secret.publicKeys.inviteID), secret.boxPair)], under: schema.policy
     ) {
-      _ = try $0.beginJoining(capsule, with: secret, nowMilliseconds: 0)
+      _ = try JoiningByInvitation.begin(capsule, with: secret, in: &$0, nowMilliseconds: 0)
     }
     try takeBack(unlessDone: {
-      _ = try engine.beginJoining(capsule, with: secret, nowMilliseconds: now())
+      _ = try JoiningByInvitation.begin(
+        capsule, with: secret, in: &engine, nowMilliseconds: now())
       try replicas.take(draft)
       try takeOverPerson(from: secret, of: opened.group)
       try finishJoining(opened, with: secret, draft.report)
@@ -141,9 +146,9 @@ struct Joining: NodeWork {
     _ opened: InvitationCapsule, with secret: InviteSecret, _ report: TransportReport
   ) throws {
     do {
-      try engine.finishJoining(
+      try JoiningByInvitation.finish(
         opened, with: secret, person: person, personName: profile.personName,
-        deviceName: profile.deviceName, nowMilliseconds: now())
+        deviceName: profile.deviceName, in: &engine, nowMilliseconds: now())
     } catch let error as SyncError where error.code == .notFound {
       guard let fault = UnusableFiles.words(in: report) else { throw error }
       throw HearthError(

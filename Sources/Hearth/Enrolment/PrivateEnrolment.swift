@@ -72,7 +72,7 @@ struct PrivateEnrolment: NodeWork {
       let draft = try await replicas.draftMembers(
         of: group, over: transport, named: pending.place, as: recipients, under: schema.policy
       ) {
-        _ = try $0.beginJoining(capsule, with: secret, nowMilliseconds: 0)
+        _ = try JoiningByInvitation.begin(capsule, with: secret, in: &$0, nowMilliseconds: 0)
       }
       try takeBack(unlessDone: { try finishJoining(opened, pending, secret, draft) })
     }
@@ -87,7 +87,8 @@ struct PrivateEnrolment: NodeWork {
   ) throws {
     // Another process may have joined while this one read the log.
     guard !engine.membership(of: opened.group).isActive(device) else { return }
-    _ = try engine.beginJoining(Array(pending.capsule), with: secret, nowMilliseconds: 0)
+    _ = try JoiningByInvitation.begin(
+      Array(pending.capsule), with: secret, in: &engine, nowMilliseconds: 0)
     try replicas.take(draft)
     let id = try identifier(secret.publicKeys.inviteID)
     let invite = engine.membership(of: opened.group).invites.first { $0.operation.invite == id }
@@ -95,9 +96,9 @@ struct PrivateEnrolment: NodeWork {
       throw HearthError(
         .notAllowed, "the invitation is to another person's private database")
     }
-    try engine.finishJoining(
+    try JoiningByInvitation.finish(
       opened, with: secret, person: person, personName: profile.personName,
-      deviceName: profile.deviceName, nowMilliseconds: now())
+      deviceName: profile.deviceName, in: &engine, nowMilliseconds: now())
   }
 
   /// Refuses to join two private databases that each have several devices.

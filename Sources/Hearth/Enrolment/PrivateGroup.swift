@@ -34,7 +34,8 @@ struct PrivateGroup: NodeWork {
     guard let zone else { return nil }
     return PrivateDatabaseStatus(
       zone: zone, devices: membership(of: zone.group).devices,
-      isShared: engine.isPrivateDatabaseShared, pending: try pending.privateDatabase(),
+      isShared: ExchangeScope(engine: engine).isPrivateDatabaseShared,
+      pending: try pending.privateDatabase(),
       ending: ending(in: zone.group))
   }
 
@@ -62,12 +63,12 @@ struct PrivateGroup: NodeWork {
   func adopt(_ group: GroupID) throws {
     guard let former = zone, former.group != group,
       let zone = engine.zones.first(where: { $0.group == group && $0.kind == .data })
-    else { return try engine.usePrivateGroup(group) }
+    else { return try PrivateGroupChoice.use(group, in: &engine) }
     var draft = engine
     try store.transaction {
       draft = engine
       try ZoneCopy(core: core).copy(from: former.id, to: zone.id, with: &draft)
-      try draft.usePrivateGroup(group)
+      try PrivateGroupChoice.use(group, in: &draft)
     }
     engine = draft
     announce()
@@ -81,7 +82,7 @@ struct PrivateGroup: NodeWork {
     let founding = GroupFounding(
       database: .personal, zoneNames: [NodeCore.privateName], person: person,
       personName: profile.personName, deviceName: profile.deviceName)
-    let created = try engine.createGroup(founding, nowMilliseconds: now())
+    let created = try GroupCreation.create(founding, in: &engine, nowMilliseconds: now())
     try adopt(created.group)
   }
 
@@ -92,9 +93,9 @@ struct PrivateGroup: NodeWork {
   /// - Parameter hasWords: whether the person has recovery words.
   func revokeLost(hasWords: () throws -> Bool) throws {
     guard let own = ownGroup() else { return }
-    for lost in engine.devicesToCutOff() {
+    for lost in ExchangeScope(engine: engine).devicesToCutOff() {
       let name = membership(of: own).device(lost)?.card.name ?? "a device"
-      try engine.revoke(lost, from: own, nowMilliseconds: now())
+      try MemberChanges.revoke(lost, from: own, in: &engine, nowMilliseconds: now())
       let notice = Notice(
         kind: .access, zone: zone?.id, device: lost,
         text: "\(name) was revoked in a household: it gets no more changes of your private "

@@ -133,16 +133,16 @@ package actor Node {
   // MARK: Start and rollback detection
 
   private func followRules() throws {
-    try core.engine.followMembershipRules(nowMilliseconds: core.now())
+    try MembershipRules.followMembershipRules(in: &core.engine, nowMilliseconds: core.now())
   }
 
   private func found() throws {
     try followRules()
-    _ = try core.engine.createGroup(
+    _ = try GroupCreation.create(
       GroupFounding(
         database: .personal, zoneNames: [NodeCore.privateName], person: person,
         personName: profile.personName, deviceName: profile.deviceName),
-      nowMilliseconds: core.now())
+      in: &core.engine, nowMilliseconds: core.now())
     try Anchor.drop(core.anchorFile, for: core.engine)
   }
 
@@ -150,7 +150,7 @@ package actor Node {
   private func recogniseItself(trustingFiles: Bool) throws {
     let verdict = try Anchor.judge(core.anchorFile, for: core.engine)
     if case .moved(let reason) = verdict, !trustingFiles {
-      try core.engine.beginNewLife(reason: reason, nowMilliseconds: core.now())
+      try NewIncarnation.begin(reason: reason, in: &core.engine, nowMilliseconds: core.now())
       try Anchor.drop(core.anchorFile, for: core.engine)
     }
   }
@@ -253,10 +253,10 @@ package actor Node {
   /// Creates a household with one zone of its name.
   package func createHousehold(named name: String) throws -> ZoneID {
     try core.replicas.working {
-      let created = try core.engine.createGroup(
+      let created = try GroupCreation.create(
         GroupFounding(
           database: .shared, zoneNames: [name], person: person, personName: profile.personName,
-          deviceName: profile.deviceName), nowMilliseconds: core.now())
+          deviceName: profile.deviceName), in: &core.engine, nowMilliseconds: core.now())
       guard let zone = created.zones.first else {
         throw HearthError(.corrupt, "the household has no zone")
       }
@@ -283,7 +283,7 @@ package actor Node {
     _ body: @Sendable (any ProjectionSource, Dot) throws -> ([HearthCRDT.Operation], Result)
   ) throws -> Result {
     let result = try core.replicas.working {
-      guard try !core.engine.isRetired(core.engine.zone(zone)) else {
+      guard try !ExchangeScope(engine: core.engine).isRetired(core.engine.zone(zone)) else {
         throw HearthError(
           .invalid,
           "this is no longer the private database, as the device now shares another one: look it "
@@ -321,13 +321,15 @@ package actor Node {
 
   /// Returns a sealed snapshot of a zone, in chunks.
   package func snapshot(of zone: ZoneID) throws -> [[UInt8]] {
-    try core.replicas.working { try core.store.read { try core.engine.snapshot(of: zone) } }
+    try core.replicas.working {
+      try core.store.read { try SnapshotMaking.snapshot(of: zone, in: core.engine) }
+    }
   }
 
   /// Rebuilds a zone's records from its log.
   package func rebuild(_ zone: ZoneID) throws {
     try core.replicas.working {
-      try core.engine.rebuild(zone, nowMilliseconds: core.now())
+      try Rebuild.rebuild(zone, in: &core.engine, nowMilliseconds: core.now())
     }
   }
 
@@ -357,7 +359,7 @@ package actor Node {
 extension Node {
   /// Returns a random identifier from the one source of randomness.
   package static func randomIdentifier() -> Identifier {
-    guard let identifier = try? Engine<ReplicaStore>.randomIdentifier() else {
+    guard let identifier = try? Identifier.random() else {
       preconditionFailure("sixteen random bytes are an identifier")
     }
     return identifier

@@ -80,7 +80,7 @@ extension NodeWork {
 
   /// Every zone in use; of this device's private databases only the present one.
   func allZones() -> [ZoneState] {
-    engine.zones.filter { !engine.isRetired($0) }.map(shown)
+    engine.zones.filter { !ExchangeScope(engine: engine).isRetired($0) }.map(shown)
   }
 
   /// A zone with the name in its records.

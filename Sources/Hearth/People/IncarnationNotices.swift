@@ -21,7 +21,7 @@ struct IncarnationNotices: NodeWork {
     let moment = now()
     func add(_ text: String, of device: DeviceID, fact: String) throws {
       try store.transaction {
-        try store.facts.set(fact, to: Engine<ReplicaStore>.bytes(of: moment))
+        try store.facts.set(fact, to: moment.fixedBytes)
         guard !isNewcomer else { return }
         try store.notices.add(
           Notice(kind: .newLife, zone: zone, device: device, text: text, milliseconds: moment))
@@ -29,14 +29,14 @@ struct IncarnationNotices: NodeWork {
     }
     for beginning in membership.lifeBeginnings() {
       let author = beginning.author
-      let incarnationFact = Engine<ReplicaStore>.lifeFact(author)
-      let copyFact = Engine<ReplicaStore>.copyFact(author.device)
+      let incarnationFact = Incarnations.lifeFact(author)
+      let copyFact = Incarnations.copyFact(author.device)
       guard membership.isActive(author.device) else { continue }
       if try store.facts.value(of: incarnationFact) == nil {
         try add(text(of: beginning, in: membership), of: author.device, fact: incarnationFact)
       }
       if author.device != device, try store.facts.value(of: copyFact) == nil,
-        engine.isCopied(at: beginning, in: group)
+        Incarnations.isCopied(at: beginning, in: group, by: engine)
       {
         try add(
           copyText(of: author.device, in: membership), of: author.device, fact: copyFact)

@@ -12,7 +12,7 @@ struct LeaveNotices: NodeWork {
   func publish(over settings: [TransportSetting]) async throws {
     for group in households() where ending(in: group)?.kind == .left {
       for zone in engine.zones where zone.group == group {
-        _ = try engine.seal(zone.id)
+        _ = try Sealing.seal(zone.id, in: &engine)
         try Anchor.keepUp(anchorFile, with: engine)
         for setting in try transports.list(of: group) where settings.contains(setting) {
           try? await publishOwn(zone.id, to: setting)
@@ -27,7 +27,7 @@ struct LeaveNotices: NodeWork {
     let listing = try await transport.list(of: zone)
     let stored = try store.log.segments(of: id)
     let plan = SyncPlan(zone: zone, stored: stored, pending: [])
-    let trusted = try engine.trustedNames(of: zone, in: listing, stored: stored)
+    let trusted = try NameTrust(engine: engine).trustedNames(of: zone, in: listing, stored: stored)
     for (segment, name) in plan.publications(
       to: listing, stored: stored, trusted: trusted, of: zone, by: device)
     where segment.author.device == device {

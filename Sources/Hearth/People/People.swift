@@ -11,7 +11,7 @@ package struct People: Sendable {
   /// Removes a person with all devices, and makes new keys for the remaining members.
   package func remove(_ person: PersonID, from group: GroupID) async throws {
     try await node.working { core in
-      try core.engine.remove(person, from: group, nowMilliseconds: core.now())
+      try MemberChanges.remove(person, from: group, in: &core.engine, nowMilliseconds: core.now())
       core.announce()
     }
   }
@@ -29,8 +29,10 @@ package struct People: Sendable {
       var draft = core.engine
       try core.store.transaction {
         draft = core.engine
-        try draft.revoke(lost, from: group, nowMilliseconds: moment)
-        if let own { try draft.revoke(lost, from: own, nowMilliseconds: moment) }
+        try MemberChanges.revoke(lost, from: group, in: &draft, nowMilliseconds: moment)
+        if let own {
+          try MemberChanges.revoke(lost, from: own, in: &draft, nowMilliseconds: moment)
+        }
       }
       core.engine = draft
       core.announce()
@@ -40,7 +42,8 @@ package struct People: Sendable {
   /// Changes a person's role.
   package func setRole(of person: PersonID, to role: Role, in group: GroupID) async throws {
     try await node.working { core in
-      try core.engine.setRole(of: person, to: role, in: group, nowMilliseconds: core.now())
+      try MemberChanges.setRole(
+        of: person, to: role, in: group, by: &core.engine, nowMilliseconds: core.now())
       core.announce()
     }
   }
@@ -57,7 +60,8 @@ package struct People: Sendable {
         Set(core.membership(of: group).invites.filter { !$0.isClosed }.map(\.operation.invite))
       }
       let before = open()
-      try core.engine.setNewcomers(newcomers, of: group, nowMilliseconds: core.now())
+      try GroupPolicy.setNewcomers(
+        newcomers, of: group, in: &core.engine, nowMilliseconds: core.now())
       core.announce()
       return before.subtracting(open()).sorted()
     }
@@ -88,9 +92,9 @@ package struct People: Sendable {
           "these are not the owner's recovery words: nothing was offered; if you replaced the "
             + "words, use the newest sheet (`hearth words check` checks a sheet)")
       }
-      _ = try core.engine.transferOwner(
+      _ = try OwnerTransfer.offer(
         of: group, to: person, signing: { root.sign(domain: $0, $1) },
-        nowMilliseconds: core.now())
+        in: &core.engine, nowMilliseconds: core.now())
       core.announce()
     }
   }
@@ -98,7 +102,8 @@ package struct People: Sendable {
   /// Accepts an offer of the group.
   package func acceptOwner(of group: GroupID, offer: RecordID) async throws {
     try await node.working { core in
-      try core.engine.acceptOwner(of: group, offer: offer, nowMilliseconds: core.now())
+      try OwnerTransfer.accept(
+        of: group, offer: offer, in: &core.engine, nowMilliseconds: core.now())
       core.announce()
     }
   }
@@ -123,7 +128,7 @@ package struct People: Sendable {
           .notAllowed,
           "this device does not belong to the household any more: `hearth status` says why")
       }
-      try core.engine.leave(group, nowMilliseconds: core.now())
+      try MemberChanges.leave(group, in: &core.engine, nowMilliseconds: core.now())
       core.announce()
       return try await node.sync()
     }
@@ -141,14 +146,14 @@ package struct People: Sendable {
   /// Returns why the other devices of a group reject this one although it joined; nil if they do
   /// not.
   package func entryRefusal(to group: GroupID) async -> String? {
-    await node.looking { $0.engine.entryRefusal(to: group) }
+    await node.looking { ClosedInvitations(engine: $0.engine).entryRefusal(to: group) }
   }
 
   /// Returns a warning if the owner could lose the group with one device, or if this device joined
   /// by an invitation that was closed meanwhile; nil otherwise.
   package func riskWarning(of group: GroupID) async -> String? {
     await node.looking { core in
-      if let reason = core.engine.entryRefusal(to: group) {
+      if let reason = ClosedInvitations(engine: core.engine).entryRefusal(to: group) {
         return "this device joined, but the other devices do not accept it: \(reason); ask for a "
           + "new invitation"
       }

@@ -98,7 +98,7 @@ struct GroupRecovery: NodeWork {
     taken.hasPrivateDatabase = try await takeBackPrivate(listing, as: reader, known)
     if folders.count > 1 { try await limitScopes(listing.groups) }
     // Under the keys of this moment, before the node is closed and moved.
-    for zone in allZones().map(\.id) { _ = try engine.seal(zone) }
+    for zone in allZones().map(\.id) { _ = try Sealing.seal(zone, in: &engine) }
     try Anchor.keepUp(anchorFile, with: engine)
     try await listByWords(root, at: folders)
     try RecoveryBundles(core: core).keepAccess(
@@ -157,7 +157,7 @@ struct GroupRecovery: NodeWork {
         .filter { !known.contains($0) }
       _ = try enrol(in: group.id, as: reader)
       for stranger in strangers where engine.membership(of: group.id).isActive(stranger) {
-        try engine.revoke(stranger, from: group.id, nowMilliseconds: now())
+        try MemberChanges.revoke(stranger, from: group.id, in: &engine, nowMilliseconds: now())
       }
       try privateDatabase.adopt(group.id)
     }
@@ -171,14 +171,15 @@ struct GroupRecovery: NodeWork {
 
   /// Fetches a group's logs, with every key that they hand to the words.
   private func fetch(_ group: RecoveryListing.Group, as reader: Recovering) async throws {
-    try engine.beginRecovering(group, with: reader.root)
+    try RecoveryStart.beginRecovering(group, with: reader.root, in: &engine)
     let control = try engine.controlZone(of: group.id).id
     var fault: String?
     // Each round may bring keys that open more of the log.
     repeat {
       try await followRekeys(group.id, of: reader.person, with: reader.root, reader.folders)
       fault = try await pull([control], from: reader.folders)
-    } while try engine.takeRecoveryKeys(of: group.id, for: reader.person, with: reader.root)
+    } while try RecoveryStart.takeRecoveryKeys(
+      of: group.id, for: reader.person, with: reader.root, in: &engine)
     let isThere = try await lies(group.id, atOneOf: reader.folders)
     guard fault != nil || isThere else {
       throw HearthError(
@@ -206,10 +207,10 @@ struct GroupRecovery: NodeWork {
   /// - Returns: the names of the devices that were revoked.
   private func enrol(in group: GroupID, as reader: Recovering) throws -> [String] {
     let others = engine.membership(of: group).devices.filter { $0.person == reader.person }
-    try engine.recover(
+    try RecoveryKeys.recover(
       reader.person, in: group, deviceName: profile.deviceName,
       revokingOthers: reader.revokesOthers,
-      signing: { reader.root.sign(domain: $0, $1) }, nowMilliseconds: now())
+      signing: { reader.root.sign(domain: $0, $1) }, by: &engine, nowMilliseconds: now())
     return reader.revokesOthers ? others.map(\.card.name) : []
   }
 

@@ -53,9 +53,9 @@ struct PersonRecovery: NodeWork {
     try store.transaction {
       draft = engine
       for group in groups {
-        try draft.setRecovery(
+        try RecoveryKeys.set(
           sign: root.publicKeys.sign, box: root.publicKeys.box, in: group.id,
-          nowMilliseconds: now())
+          by: &draft, nowMilliseconds: now())
       }
       try RecoveryBundles(core: core).keep(root)
     }
@@ -89,9 +89,10 @@ struct PersonRecovery: NodeWork {
     try store.transaction {
       draft = engine
       for group in groups {
-        try draft.rotateRecovery(
+        try RecoveryKeys.rotate(
           sign: root.publicKeys.sign, box: root.publicKeys.box, in: group.id,
-          consent: { .recovery(signature: former.sign(domain: $0, $1)) }, nowMilliseconds: now())
+          consent: { .recovery(signature: former.sign(domain: $0, $1)) }, by: &draft,
+          nowMilliseconds: now())
       }
       try RecoveryBundles(core: core).keep(root)
     }

@@ -149,8 +149,8 @@ struct RecoveryBundles: NodeWork {
     }
     for group in groups where group.keys == nil {
       do {
-        try engine.setRecovery(
-          sign: keys.sign, box: keys.box, in: group.id, nowMilliseconds: now())
+        try RecoveryKeys.set(
+          sign: keys.sign, box: keys.box, in: group.id, by: &engine, nowMilliseconds: now())
       } catch let error as SyncError where error.code == .notAllowed {
         // The others decide about the group; the round goes on, and the next one tries again.
         continue

@@ -87,9 +87,9 @@ extension NodeReplicas {
   /// Takes a drafted control log into a group's zone that is here already; called in a transaction.
   func take(_ draft: MemberDraft) throws {
     if draft.isLifeUsed {
-      try engine.beginNewLife(
+      try NewIncarnation.begin(
         reason: "another copy of this node has published changes that this one does not have",
-        nowMilliseconds: now())
+        in: &engine, nowMilliseconds: now())
       try Anchor.drop(anchorFile, for: engine)
     }
     if let grants = draft.grants {

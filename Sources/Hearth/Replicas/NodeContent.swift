@@ -49,11 +49,11 @@ extension NodeReplicas.Content {
     _ profile: NodeProfile
   ) throws {
     let store = try openStore(folder, schema)
-    let incarnation = try Engine<ReplicaStore>.firstIncarnation(of: identity)
+    let incarnation = try Incarnations.first(of: identity)
     try store.transaction {
       try keep(profile, in: store)
       try store.facts.set(
-        Engine<ReplicaStore>.incarnationFact, to: Engine<ReplicaStore>.bytes(of: incarnation))
+        Incarnations.currentFact, to: incarnation.fixedBytes)
     }
     try store.close()
   }
@@ -79,7 +79,7 @@ extension NodeReplicas.Content {
     }
     profile = try JSONDecoder().decode(NodeProfile.self, from: Data(encoded))
     var reader = ByteReader(
-      try store.facts.value(of: Engine<ReplicaStore>.incarnationFact)
+      try store.facts.value(of: Incarnations.currentFact)
         ?? [UInt8](repeating: 0, count: 8))
     do {
       engine = try Engine(

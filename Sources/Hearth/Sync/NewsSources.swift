@@ -15,7 +15,9 @@ struct NewsSources: NodeWork {
     return NewsSource(
       folders: settings.filter { $0.kind == .folder }.map { setting in
         let carried = transports.groups(over: setting)
-        let zones = allZones().filter { engine.isExchanged($0) && carried.contains($0.group) }
+        let zones = allZones().filter {
+          ExchangeScope(engine: engine).isExchanged($0) && carried.contains($0.group)
+        }
         return FolderNewsSource(path: setting.path, zoneTags: Set(zones.map(\.tag)))
       },
       relays: try settings.filter { $0.kind == .relay }.map { try newsSource(of: $0) },
@@ -31,7 +33,7 @@ struct NewsSources: NodeWork {
     for join in try pending.joins() where join.folder == setting.path {
       accesses.append(try connections.requestAccess(of: try InviteSecret(text: join.secret)))
     }
-    for group in engine.exchangedGroups where relay.carried.contains(group) {
+    for group in ExchangeScope(engine: engine).exchangedGroups where relay.carried.contains(group) {
       let membership = membership(of: group)
       guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { continue }
       for invite in membership.invites

@@ -47,7 +47,7 @@ struct SyncStages: NodeWork {
     try await JoinAnswers(core: core).publish(over: answering)
     try await JoinAnswers(core: core).publishRemovalNotices(over: answering)
     try privateDatabase.revokeLost { try recovery.state() == .set }
-    try engine.noticeRecoveries(nowMilliseconds: now())
+    try RecoveryNotices(engine: engine).noticeRecoveries(nowMilliseconds: now())
     try PeopleNotices(core: core).notice(since: people)
     return report
   }

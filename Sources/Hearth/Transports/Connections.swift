@@ -88,7 +88,7 @@ struct Connections: NodeWork {
 
   /// Checks that a relay answers.
   func greet(_ transport: RelayTransport) async throws {
-    let nobody = try Engine<ReplicaStore>.randomIdentifier()
+    let nobody = try Identifier.random()
     do {
       _ = try await transport.client.open(
         MailboxAccess(mailbox: nobody, keys: [], mayCreate: false))
@@ -124,7 +124,7 @@ struct Connections: NodeWork {
   /// while it was away; a folder has none.
   func admit(over transport: any Transport) async throws {
     guard let relay = transport as? RelayTransport else { return }
-    let groups = engine.exchangedGroups.filter {
+    let groups = ExchangeScope(engine: engine).exchangedGroups.filter {
       ending(in: $0) == nil && relay.carried.contains($0)
     }
     try await RelayReadmission(to: RelayMailboxes(at: relay, with: replicas)).admit(

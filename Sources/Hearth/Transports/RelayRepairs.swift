@@ -33,7 +33,7 @@ struct RelayRepairs: NodeWork {
       throw HearthError(.invalid, "\(setting.path) is a folder: only a relay has mailboxes")
     }
     let carried = transports.groups(over: setting)
-    let groups = engine.exchangedGroups.filter { group in
+    let groups = ExchangeScope(engine: engine).exchangedGroups.filter { group in
       ending(in: group) == nil && carried.contains(group)
         && (engine.membership(of: group).role(of: device)?.rawValue ?? 0) >= Role.admin.rawValue
     }

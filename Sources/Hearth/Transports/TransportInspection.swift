@@ -38,7 +38,8 @@ struct TransportInspection: NodeWork {
     do {
       let transport = try connections.transport(setting.path)
       let carried = transports.groups(over: setting)
-      for zone in allZones() where engine.isExchanged(zone) && carried.contains(zone.group) {
+      for zone in allZones()
+      where ExchangeScope(engine: engine).isExchanged(zone) && carried.contains(zone.group) {
         // A removed device publishes nothing any more.
         if ending(in: zone.group) != nil { continue }
         let listing = try await transport.list(of: zone)
@@ -47,7 +48,8 @@ struct TransportInspection: NodeWork {
           try SyncPlan(zone: zone, stored: stored, pending: [])
           .publications(
             to: listing, stored: stored,
-            trusted: engine.trustedNames(of: zone, in: listing, stored: stored), of: zone,
+            trusted: NameTrust(engine: engine).trustedNames(of: zone, in: listing, stored: stored),
+            of: zone,
             by: engine.device
           ).count
       }
@@ -110,7 +112,8 @@ struct TransportInspection: NodeWork {
       var seen: Set<String> = []
       var found: [TransportProblem] = []
       do {
-        for zone in allZones() where engine.isExchanged(zone) && carried.contains(zone.group) {
+        for zone in allZones()
+        where ExchangeScope(engine: engine).isExchanged(zone) && carried.contains(zone.group) {
           found += try await transport.damage(of: zone).filter { seen.insert($0.place).inserted }
         }
       } catch is TransportError {

@@ -109,7 +109,7 @@ struct TransportList: NodeWork {
     let gone = try setting(named: name)
     core.relays[gone.path] = nil
     try store.transaction {
-      try store.facts.set(Engine<ReplicaStore>.heldFact(of: gone.path), to: nil)
+      try store.facts.set(TransportWatermarks.fact(of: gone.path), to: nil)
       try save(try list().filter { $0.number != gone.number })
     }
   }
@@ -165,7 +165,8 @@ struct TransportList: NodeWork {
     let settings = try list()
     guard !settings.isEmpty else { return [] }
     return dataZones().filter { zone in
-      (engine.isExchanged(zone) || withUnshared && zone.group == engine.privateGroup)
+      (ExchangeScope(engine: engine).isExchanged(zone)
+        || withUnshared && zone.group == engine.privateGroup)
         && ending(in: zone.group) == nil
         && !settings.contains { groups(over: $0).contains(zone.group) }
     }

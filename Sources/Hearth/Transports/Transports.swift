@@ -81,7 +81,7 @@ package struct Transports: Sendable {
 
   /// Returns the groups that are exchanged with others, or would be if there were a transport.
   package func exchangedGroups() async -> [GroupID] {
-    await node.looking { $0.engine.exchangedGroups }
+    await node.looking { ExchangeScope(engine: $0.engine).exchangedGroups }
   }
 
   /// Returns the households and private database that are to be exchanged and that no transport

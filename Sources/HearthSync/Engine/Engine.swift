@@ -79,11 +79,41 @@ package struct Engine<S: Store> {
     return zone
   }
 
+  /// The index of a zone in ``zones``.
   func place(of id: ZoneID) throws -> Int {
     guard let place = zones.firstIndex(where: { $0.id == id }) else {
       throw SyncError(.notFound, "zone \(id.hex) is not known to this node")
     }
     return place
+  }
+
+  /// Adds a zone whose keys are known.
+  mutating func add(
+    zone: ZoneID, of group: GroupID, kind: ZoneKind, database: DatabaseKind, name: String,
+    secret: ZoneSecret, epochs: [EpochKey]
+  ) throws {
+    guard !zones.contains(where: { $0.id == zone }) else {
+      throw SyncError(.exists, "this node already has zone \(name)")
+    }
+    let stored = StoredZone(
+      id: zone, group: group, kind: kind, database: database, name: name,
+      wrappedSecret: try secret.protected(by: identity, zoneID: zone.bytes),
+      wrappedEpochs: try epochs.map { try $0.protected(by: identity) })
+    try store.zones.save(stored)
+    var state = ZoneState(stored, secret: secret, epochs: epochs, heads: [])
+    state.recognise([device] + membership(of: group).cards.keys.sorted())
+    zones.append(state)
+    zones.sort { $0.id < $1.id }
+  }
+
+  /// The data zones of a group.
+  func dataZoneIDs(of group: GroupID) -> [ZoneID] {
+    zones.filter { $0.group == group && $0.kind == .data }.map(\.id)
+  }
+
+  /// All zones of a group, including the control zone.
+  func zoneIDs(of group: GroupID) -> [ZoneID] {
+    zones.filter { $0.group == group }.map(\.id)
   }
 }
 
@@ -103,9 +133,9 @@ extension Engine {
         stored, secret: secret, epochs: epochs, heads: try store.zones.heads(of: stored.id))
     }
     zones.sort { $0.id < $1.id }
-    privateGroup = try storedPrivateGroup()
+    privateGroup = try PrivateGroupChoice.stored(in: self)
     for place in zones.indices {
-      try catchUpOwnHead(at: place)
+      try OwnTail.catchUpOwnHead(at: place, in: &self)
       for head in zones[place].heads {
         if head.author.device == device {
           clock.resume(after: head.time, nowMilliseconds: nowMilliseconds)
@@ -115,73 +145,8 @@ extension Engine {
       }
     }
     for zone in zones where zone.kind == .control {
-      try refreshMembership(of: zone.group, isLoading: true)
+      try MembershipRefresh.refresh(of: zone.group, isLoading: true, in: &self)
     }
-  }
-
-  /// Moves own heads over the last own changes, which were committed without saving their head.
-  private mutating func catchUpOwnHead(at place: Int) throws {
-    if Mutant.forgetsOwnTail.isActive { return }
-    for author in zones[place].heads.map(\.author) + [author] where author.device == device {
-      var head = zones[place].head(of: author)
-      var found = true
-      while found {
-        found = false
-        let encoded = try store.log.changes(
-          of: author, in: zones[place].id, after: head.sequence, limit: Engine.headInterval)
-        for bytes in encoded {
-          let change = try stored(bytes, in: zones[place])
-          try advance(&head, over: change, hash: chainHash(of: bytes, in: zones[place]))
-          found = true
-          Probe.ownHeadCaughtUp.hit()
-        }
-      }
-      if head.sequence > 0 { zones[place].set(head) }
-    }
-  }
-
-  /// An own change from the store.
-  func stored(_ bytes: [UInt8], in zone: ZoneState) throws -> Change {
-    do {
-      return try Change(decoding: bytes)
-    } catch {
-      throw SyncError(
-        .corrupt,
-        "an own change of zone \(zone.name) in this node's database is damaged (\(error)): keep a "
-          + "copy of the home folder, then join again", cause: error)
-    }
-  }
-
-  /// The most own changes after a saved head, which opening has to read again.
-  ///
-  /// Simulations use a small number, so that short runs reach it.
-  static var headInterval: Int {
-    #if HEARTH_SIMULATION
-      16
-    #else
-      256
-    #endif
-  }
-
-  /// The size of a change from which on the head is saved with it.
-  ///
-  /// What opening reads again thus stays below ``headInterval`` times this size.
-  static var headBytes: Int { 4 * 1024 }
-
-  /// Moves a head over its author's next change.
-  func advance(_ head: inout LogHead, over change: Change, hash: [UInt8]) throws {
-    guard let seen = head.seen.raised(by: change.seen),
-      let controlSeen = head.controlSeen.raised(by: change.controlSeen)
-    else { throw SyncError(.malformed, "the counts in change \(change.dot) exceed the limit") }
-    head.sequence = change.dot.sequence
-    head.hash = hash
-    head.time = change.time
-    head.seen = seen
-    head.controlSeen = controlSeen
-  }
-
-  func chainHash(of change: [UInt8], in zone: ZoneState) -> [UInt8] {
-    change.withUnsafeBytes { zone.secret.chainHash(of: $0) }
   }
 }
 

@@ -1,16 +1,16 @@
 import HearthCRDT
 
-/// Which groups go over one transport: all that a node is in, or some of them alone.
+/// The groups that one transport carries: all groups of a node, or some of them.
 ///
-/// A household may go by one way, another household by another, and a third by both: what a
-/// transport does not carry is neither looked for there nor given to it.
+/// One household may use one transport, another household another one, and a third both. The node
+/// neither looks for other groups there nor publishes them there.
 package enum CarriedGroups: Equatable, Sendable {
-  /// Every group, also those that the node comes to be in later.
+  /// Every group, including those that the node joins later.
   case everything
   /// These groups and no others.
   case only(Set<GroupID>)
 
-  /// Whether a group goes over the transport, in constant time.
+  /// Whether the transport carries a group, in constant time.
   package func contains(_ group: GroupID) -> Bool {
     switch self {
     case .everything: true

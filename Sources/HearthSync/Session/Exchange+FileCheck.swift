@@ -1,16 +1,17 @@
 import HearthCRDT
 
-// Files that were whole once and are damaged now; decision 0043 says why it is so.
+// Scrub and repair of files that were whole once and are damaged now; decision 0043 explains the
+// reasons.
 extension Exchange {
-  /// Reads files again that a transport lists, and puts those right that are damaged.
+  /// Reads listed files again, and repairs those that are damaged.
   ///
-  /// Nobody who holds a segment ever fetches it again, so without this only a newcomer would find
-  /// that a disk or a program has spoilt it, and nobody else would know. A damaged file is never
-  /// taken away, since whoever carries the folder would take away whole copies too: the right
-  /// bytes are written in its place. One whose bytes are not here counts as not there, so what it
-  /// held is given in other files.
+  /// A device with a segment never fetches it again. Without this, only a newcomer would find that
+  /// a disk or a program has damaged it, and nobody else would know. A damaged file is never
+  /// removed, because a shared folder would remove whole copies too: the right bytes are written in
+  /// its place. A damaged file whose bytes are not here counts as missing, so its changes are
+  /// published in other files.
   ///
-  /// - Returns: the listing without what is damaged and was not put right.
+  /// - Returns: The listing without what is damaged and was not repaired.
   mutating func upkeep(
     of id: ZoneID, holding listing: TransportListing, _ check: FileCheck
   ) async throws -> TransportListing {
@@ -43,7 +44,7 @@ extension Exchange {
             place: error.place, fault: error.message,
             remedy: "delete it: a device that has the content publishes it", hidesData: false))
       } catch let error as TransportError {
-        // What cannot be read now may be readable later, or was taken away meanwhile.
+        // A file that cannot be read now may be readable later, or was removed meanwhile.
         if check == .all, error.code != .notFound {
           report.unmended += 1
           report.note(error.problem(hidesData: false))
@@ -57,10 +58,10 @@ extension Exchange {
     return whole
   }
 
-  /// Looks once more at what was wrong with names when a round began, and notes what is right now.
+  /// Examines again what was wrong with names when a round began, and notes what is right now.
   ///
-  /// A link in the place of a file is replaced by the file when it is given again, so it would be
-  /// told as if something were missing still.
+  /// A link in the place of a file is replaced by the file when it is published again; without
+  /// this, it would still be reported.
   mutating func settle(_ listings: [ZoneID: TransportListing]) async throws {
     let before = Set(listings.values.flatMap(\.problems).filter { !$0.isSetBack })
     var after: Set<TransportProblem> = []
@@ -74,7 +75,8 @@ extension Exchange {
 
   /// Writes a segment's bytes over a file that should hold them.
   ///
-  /// - Returns: whether they are here, and so nothing else can be done about it in this round.
+  /// - Returns: Whether the bytes are here, so that nothing else can be done about the file in this
+  ///   round.
   private mutating func isSeenTo(_ name: SegmentName, of id: ZoneID) async throws -> Bool {
     guard let right = try turn({ try $0.store.log.bytes(of: name.digest, in: id) }) else {
       return false
@@ -84,7 +86,7 @@ extension Exchange {
       report.mended(transport.place(of: name))
       Probe.fileRestored.hit()
     } catch let error as TransportError {
-      // A folder that takes nothing can still be read.
+      // A folder that accepts no files can still be read.
       report.unmended += 1
       report.note(error.problem(hidesData: false))
     }
@@ -93,8 +95,8 @@ extension Exchange {
 }
 
 extension Transport {
-  /// What of a zone's files on a transport cannot be used: what is damaged, and what is no file of
-  /// ours under a name of ours; reads them all and changes nothing.
+  /// A zone's unusable files on a transport: damaged ones, and things that are no files under a
+  /// segment's name; reads them all and changes nothing.
   package func damage(of zone: ZoneState) async throws -> [TransportProblem] {
     guard canDecay else { return [] }
     let listing = try await list(of: zone)
@@ -113,9 +115,9 @@ extension Transport {
 }
 
 extension TransportError {
-  /// Whether a file is there whose content is not what its name says.
+  /// Whether there is a file whose content is not what its name says.
   fileprivate var isDamage: Bool { [.contentMismatch, .emptyFile, .tooLarge].contains(code) }
 
-  /// Whether something is there under the name that cannot be the file, or is not one at all.
+  /// Whether there is something under the name that cannot be the file, or is not a file at all.
   package var isOfFile: Bool { isDamage || code == .notRegularFile }
 }

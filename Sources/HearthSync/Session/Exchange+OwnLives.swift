@@ -1,20 +1,21 @@
 import HearthCRDT
 
 extension Exchange {
-  /// Finds out whether another copy of this node has published under its lives, and if so begins
-  /// a new life and writes again what collides.
+  /// Detects whether another copy of this node has published under its incarnations; if so, begins
+  /// a new incarnation and reissues the colliding changes.
   mutating func checkOwnLives(in id: ZoneID, _ listing: TransportListing) async throws {
     if Mutant.neverLooksForOwn.isActive { return }
-    var look = try turn { try $0.otherCopyLook(in: id, listing) }
+    var look = try turn { try OtherCopy.otherCopyLook(in: id, listing, by: $0) }
     guard !look.files.isEmpty else { return }
     for name in look.files {
-      // What cannot be read is told of when it is taken.
+      // A file that cannot be read is reported when it is taken.
       guard let bytes = try? await transport.fetch(name) else { continue }
-      try turn { try $0.compare(bytes, named: name, in: id, &look) }
+      try turn { try OtherCopy.compare(bytes, named: name, in: id, &look, by: $0) }
     }
     let (anchorFile, now) = (anchorFile, nowMilliseconds)
     try turn {
-      try $0.settle(look, in: id, listing, anchorFile: anchorFile, nowMilliseconds: now)
+      try OtherCopy.settle(
+        look, in: id, listing, anchorFile: anchorFile, by: &$0, nowMilliseconds: now)
     }
   }
 }

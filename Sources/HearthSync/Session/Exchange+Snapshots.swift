@@ -1,16 +1,18 @@
 import HearthCRDT
 import HearthMembership
 
-// Snapshots of others are taken; decisions 0016, 0051 and 0065 say why it is so.
+// Beginning from other devices' snapshots; decisions 0016, 0051 and 0065 explain the reasons.
 extension Exchange {
   // MARK: Beginning
 
   /// Begins an empty zone from the best snapshot of the transport: the good one that covers most.
   ///
-  /// One that is not is named in the report, and the next one is tried; without any, the changes
-  /// are taken one by one.
+  /// A bad one is named in the report, and the next one is tried. If there is none, the changes are
+  /// taken one by one.
   mutating func begin(_ id: ZoneID, holding listing: TransportListing) async throws {
-    guard !listing.snapshots.isEmpty, try turn({ try $0.mayBegin(id) }) else { return }
+    guard !listing.snapshots.isEmpty, try turn({ try SnapshotChoice.mayBegin(id, in: $0) }) else {
+      return
+    }
     let candidates = try await candidates(for: id, listing)
     let words = candidates.map(\.word)
     for candidate in candidates {
@@ -25,7 +27,7 @@ extension Exchange {
         report.received += Int(clamping: candidate.weight)
         return
       } catch {
-        guard Replicas.isOfSnapshot(error) else { throw error }
+        guard SnapshotMemory.isOfSnapshot(error) else { throw error }
         Probe.snapshotRefused.hit()
         report.problems.append(
           SnapshotPlan.problem(with: SnapshotPlan.place(of: candidate.snapshot.group), error))
@@ -33,21 +35,23 @@ extension Exchange {
     }
   }
 
-  /// Fetches a snapshot and begins from it, where it is believed.
+  /// Fetches a snapshot and begins from it, if it is believed.
   private mutating func begin(
     _ id: ZoneID, from candidate: SnapshotCandidate, among words: [SnapshotWord],
     _ listing: TransportListing
   ) async throws -> SnapshotBelief {
     let belief = try turn {
-      try $0.belief(in: candidate.snapshot, candidate.word, among: words, of: id, listing)
+      try SnapshotChoice.belief(
+        in: candidate.snapshot, candidate.word, among: words, of: id, listing, by: $0)
     }
     if case .refused = belief { return belief }
     var chunks = [candidate.first]
     for name in candidate.snapshot.chunks.dropFirst() { chunks.append(try await fetch(name)) }
     let now = nowMilliseconds
     return try turn { [chunks] in
-      try $0.begin(
-        id, from: chunks, candidate, belief: belief, among: words, listing, nowMilliseconds: now)
+      try SnapshotChoice.begin(
+        id, from: chunks, candidate, belief: belief, among: words, listing, in: &$0,
+        nowMilliseconds: now)
     }
   }
 
@@ -62,16 +66,18 @@ extension Exchange {
       report.problems.append(SnapshotPlan.problem(with: SnapshotPlan.place(of: group), error))
     }
     var candidates: [SnapshotCandidate] = []
-    let ordered = try turn { try $0.ordered(complete, of: id) }
+    let ordered = try turn { try SnapshotChoice.ordered(complete, of: id, in: $0) }
     for snapshot in ordered.prefix(SnapshotPlan.fetchedSnapshots)
     where candidates.count < SnapshotPlan.consideredSnapshots {
       do {
         let first = try await fetch(snapshot.chunks[0])
-        if let candidate = try turn({ try $0.candidate(snapshot, first, of: id, listing) }) {
+        if let candidate = try turn({
+          try SnapshotChoice.candidate(snapshot, first, of: id, listing, in: $0)
+        }) {
           candidates.append(candidate)
         }
       } catch {
-        guard Replicas.isOfSnapshot(error) else { throw error }
+        guard SnapshotMemory.isOfSnapshot(error) else { throw error }
         Probe.snapshotNoCandidate.hit()
         report.problems.append(
           SnapshotPlan.problem(with: SnapshotPlan.place(of: snapshot.group), error))
@@ -92,23 +98,25 @@ extension Exchange {
 
   // MARK: Going on
 
-  /// Goes on from a later snapshot of a zone that is not empty, where it holds changes that stay
-  /// closed here, or where the one that the zone rests on is outdated.
+  /// Continues a zone that is not empty from a later snapshot, if that holds changes that stay
+  /// closed here, or if the zone's base is outdated.
   ///
-  /// - Parameter isOutdated: whether the zone rests on a snapshot that cannot be trusted any more.
-  /// - Returns: whether the zone rests on another snapshot now.
+  /// - Parameter isOutdated: Whether the zone's base snapshot can no longer be trusted.
+  /// - Returns: Whether the zone is based on another snapshot now.
   @discardableResult
   mutating func goOn(
     _ id: ZoneID, holding listing: TransportListing, isOutdated: Bool
   ) async throws -> Bool {
     guard !listing.snapshots.isEmpty,
-      let need = try turn({ try $0.snapshotNeed(of: id, isOutdated: isOutdated) })
+      let need = try turn({
+        try SnapshotContinuation.snapshotNeed(of: id, isOutdated: isOutdated, in: $0)
+      })
     else { return false }
     let known = try await knownSnapshots(of: id, listing)
     let (later, tried) = try turn { engine in
       (
-        try engine.laterSnapshots(of: id, need, among: known, listing),
-        try engine.triedSnapshots(of: id)
+        try SnapshotContinuation.laterSnapshots(of: id, need, among: known, listing, in: engine),
+        try SnapshotAttempts.triedSnapshots(of: id, in: engine)
       )
     }
     let words = later.map(\.word)
@@ -128,8 +136,10 @@ extension Exchange {
         case .useless: continue
         }
       } catch {
-        guard Replicas.isOfSnapshot(error) else { throw error }
-        if Replicas.isLasting(error) { try turn { try $0.noteTried(candidate.group, of: id) } }
+        guard SnapshotMemory.isOfSnapshot(error) else { throw error }
+        if SnapshotMemory.isLasting(error) {
+          try turn { try SnapshotAttempts.noteTried(candidate.group, of: id, in: $0) }
+        }
         report.problems.append(
           SnapshotPlan.problem(with: SnapshotPlan.place(of: candidate.group), error))
       }
@@ -140,59 +150,69 @@ extension Exchange {
   private mutating func goOn(
     _ id: ZoneID, from candidate: SnapshotPlan.Complete, _ word: SnapshotWord,
     among words: [SnapshotWord], isOutdated: Bool, _ listing: TransportListing
-  ) async throws -> Replicas.SnapshotOutcome {
+  ) async throws -> SnapshotOutcome {
     let belief = try turn {
-      try $0.belief(in: candidate, word, among: words, of: id, listing)
+      try SnapshotChoice.belief(in: candidate, word, among: words, of: id, listing, by: $0)
     }
     if case .refused(let problem) = belief { return .refused(problem) }
     var chunks: [[UInt8]] = []
     for name in candidate.chunks { chunks.append(try await fetch(name)) }
     let now = nowMilliseconds
     return try turn { [chunks] in
-      try $0.goOn(
+      try SnapshotContinuation.goOn(
         id, from: chunks, candidate, word, belief: belief, among: words, isOutdated: isOutdated,
-        listing, nowMilliseconds: now)
+        listing, in: &$0, nowMilliseconds: now)
     }
   }
 
-  /// The listing's snapshots, each looked into once in the life of this node.
+  /// The listing's snapshots; each is examined once by this node.
   mutating func knownSnapshots(
     of id: ZoneID, _ listing: TransportListing
   ) async throws -> [KnownSnapshot] {
-    var look = try turn { try $0.snapshotLook(of: id, listing) }
+    var look = try turn { try SnapshotLooks(engine: $0).snapshotLook(of: id, listing) }
     for snapshot in look.unknown where !look.isEnough {
       let first: [UInt8]
       do {
         first = try await fetch(snapshot.chunks[0])
       } catch {
-        guard Replicas.isOfSnapshot(error) else { throw error }
+        guard SnapshotMemory.isOfSnapshot(error) else { throw error }
         continue
       }
-      if let known = try turn({ try $0.known(snapshot, first, of: id) }) { look.note(known) }
+      if let known = try turn({ try SnapshotLooks(engine: $0).known(snapshot, first, of: id) }) {
+        look.note(known)
+      }
     }
-    return try turn { [look] in try $0.finish(look, of: id) }
+    return try turn { [look] in try SnapshotLooks(engine: $0).finish(look, of: id) }
   }
 
   // MARK: A snapshot that was wrong
 
-  /// Attests what a zone holds here where a snapshot of somebody else's ends at the same point, and
-  /// tells of one that says something else.
+  /// Attests what a zone holds here if another person's snapshot ends at the same point, and
+  /// reports one that says something else.
   mutating func attest(_ id: ZoneID, holding listing: TransportListing) async throws {
-    guard !listing.snapshots.isEmpty, try turn({ try $0.looksAtSnapshots(of: id) }) else { return }
+    guard !listing.snapshots.isEmpty,
+      try turn({ try AttestationCheck(engine: $0).looksAtSnapshots(of: id) })
+    else { return }
     let known = try await knownSnapshots(of: id, listing)
     let now = nowMilliseconds
-    report.problems += try turn { try $0.attest(id, beside: known, nowMilliseconds: now) }
+    report.problems += try turn {
+      try Attestation.attest(id, beside: known, in: &$0, nowMilliseconds: now)
+    }
   }
 
-  /// Takes a zone's changes one by one in place of the snapshot that it began from.
+  /// Takes a zone's changes one by one instead of the snapshot that the zone began from.
   ///
-  /// The replicas say which files they need, and change nothing before all are here. Where the
-  /// transport does not hold every change that is here, the zone stays as it is and the report says
-  /// so.
+  /// The replicas say which files they need, and change nothing before all are here. If the
+  /// transport does not hold every change that is here, the zone stays unchanged and the report
+  /// says so.
   mutating func replaceBase(
     of id: ZoneID, contradictedBy author: Author?, holding listing: TransportListing
   ) async throws {
-    guard let attempt = try turn({ try $0.replacementAttempt(of: id, holding: listing) }) else {
+    guard
+      let attempt = try turn({
+        try BaseReplacement.replacementAttempt(of: id, holding: listing, in: $0)
+      })
+    else {
       return try noteWrongBase(of: id, "no changes that could replace it have arrived")
     }
     let (now, anchorFile) = (nowMilliseconds, anchorFile)
@@ -202,9 +222,9 @@ extension Exchange {
       var taken: Taking?
       do {
         try turn {
-          try $0.replaceBase(
+          try BaseReplacement.replaceBase(
             of: id, contradictedBy: author, by: files, from: listing, anchorFile: anchorFile,
-            nowMilliseconds: now, &taken)
+            in: &$0, nowMilliseconds: now, &taken)
         }
         if var taken { note(&taken) }
         return
@@ -214,20 +234,20 @@ extension Exchange {
           files[name] = .some(bytes)
           room -= bytes?.count ?? 0
           guard room >= 0 else {
-            try turn { try $0.remember(replacement: attempt, of: id) }
+            try turn { try SnapshotAttempts.remember(replacement: attempt, of: id, in: $0.store) }
             return try noteWrongBase(
               of: id, "more than \(replacementBytes >> 20) MiB of changes would replace it")
           }
         }
       } catch let error as SyncError where error.code == .snapshotContradicted {
         if var taken { note(&taken) }
-        try turn { try $0.remember(replacement: attempt, of: id) }
+        try turn { try SnapshotAttempts.remember(replacement: attempt, of: id, in: $0.store) }
         return try noteWrongBase(of: id, "\(error)")
       }
     }
   }
 
-  /// A file's bytes; nil, and a problem reported, where it cannot be fetched.
+  /// A file's bytes; nil if it cannot be fetched, which is reported.
   private mutating func fetched(_ name: SegmentName) async throws -> [UInt8]? {
     do {
       let bytes = try await transport.fetch(name)
@@ -241,6 +261,6 @@ extension Exchange {
   }
 
   private mutating func noteWrongBase(of id: ZoneID, _ reason: String) throws {
-    report.problems.append(try turn { Replicas.wrongBase(of: try $0.zone(id), reason) })
+    report.problems.append(try turn { BaseReplacement.wrongBase(of: try $0.zone(id), reason) })
   }
 }

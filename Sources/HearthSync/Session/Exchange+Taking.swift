@@ -1,16 +1,16 @@
 import HearthCRDT
 
-// What is new on a transport comes here.
+// Fetching what is new on a transport.
 extension Exchange {
-  /// Takes every segment of a listing that is new here.
+  /// Takes every new segment of a listing.
   mutating func takeAll(of id: ZoneID, holding listing: TransportListing) async throws {
     let now = nowMilliseconds
-    var taking = try turn { try $0.taking(of: id, from: listing) }
-    var names = try turn { try $0.goOn(&taking, nowMilliseconds: now) }
+    var taking = try turn { try FetchRounds.taking(of: id, from: listing, in: $0.store) }
+    var names = try turn { try FetchRounds.goOn(&taking, in: &$0, nowMilliseconds: now) }
     note(&taking)
     while !names.isEmpty {
       try await fetch(names, &taking)
-      names = try turn { try $0.goOn(&taking, nowMilliseconds: now) }
+      names = try turn { try FetchRounds.goOn(&taking, in: &$0, nowMilliseconds: now) }
       note(&taking)
     }
   }
@@ -43,12 +43,12 @@ extension Exchange {
   ) throws {
     let now = nowMilliseconds
     try turns.turn(applying: batch.reduce(0) { $0 + $1.bytes.count }) {
-      try $0.receive(batch, &taking, nowMilliseconds: now)
+      try FetchRounds.receive(batch, &taking, in: &$0, nowMilliseconds: now)
     }
     note(&taking)
   }
 
-  /// Reports what came since the last time.
+  /// Reports what was received since the last report.
   mutating func note(_ taking: inout Taking) {
     let news = taking.takeNews()
     report.received += news.applied

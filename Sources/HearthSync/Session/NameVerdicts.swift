@@ -1,35 +1,36 @@
 import HearthCRDT
 
-/// What a file under a name proved to be, when it was looked into.
+/// The verdict about a file under a name, after its examination.
 enum NameVerdict: UInt8 {
-  /// Not the changes of which its name speaks, or not those that are here.
+  /// The file holds other changes than its name says, or others than those that are here.
   case wrong = 0
-  /// The changes that its name says, the same that are here.
+  /// The file holds the changes that its name says, and they equal those that are here.
   case right = 1
-  /// Its author has signed that it holds the changes that its name says, under a key that is not
-  /// here, but with somebody of the group. Whoever lies so hides only what it wrote itself.
+  /// The author has signed that the file holds the changes that its name says, under a key that is
+  /// not here but that a member has. An author who lies so hides only its own changes.
   case signed = 2
-  /// The same, under a key that is with nobody of the group: as good as not there.
+  /// The same, under a key that no member has; the file counts as missing.
   case closed = 3
 
   /// Whether the changes count as there.
   var isBelieved: Bool { self == .right || self == .signed }
 
-  /// Whether it was found without opening the file.
+  /// Whether the verdict was reached without opening the file.
   fileprivate var isOfClosed: Bool { self == .signed || self == .closed }
 }
 
-/// What is remembered of a zone's files, by a hash of the whole name.
+/// The stored verdicts about a zone's files, by a hash of the whole name.
 ///
-/// It is asked several times in every round and seldom grows, so it stays as it is stored: sorted
-/// rows of 17 bytes. Looking up costs O(log n) and no memory, noting O(n).
+/// They are looked up several times in every round and seldom grow, so they stay as they are
+/// stored: sorted rows of 17 bytes. A lookup costs O(log n) and no memory, an addition O(n).
 struct NameVerdicts {
-  /// How many files of a zone are remembered; beyond, those that are gone are forgotten first.
+  /// The most files of a zone with a stored verdict; beyond that, those that are gone are forgotten
+  /// first.
   static let maximumCount = 16_384
   private static let rowBytes = Identifier.byteCount + 1
   private var rows: [UInt8] = []
 
-  /// Nothing is remembered.
+  /// Creates an empty collection.
   init() {}
 
   /// Reads what ``encoded(atMost:preferring:)`` wrote.
@@ -47,7 +48,7 @@ struct NameVerdicts {
 
   private var count: Int { rows.count / NameVerdicts.rowBytes }
 
-  /// The verdict on the file under a name's key; nil if it was not looked into.
+  /// The verdict about the file under a name's key; nil if it was not examined.
   subscript(key: Identifier) -> NameVerdict? {
     get {
       let place = place(of: key)
@@ -63,7 +64,7 @@ struct NameVerdicts {
     }
   }
 
-  /// Whether there is any file that could not be opened.
+  /// Whether any file could not be opened.
   var hasClosed: Bool { (0..<count).contains { verdict(at: $0).isOfClosed } }
 
   /// Forgets the files that could not be opened.
@@ -108,7 +109,7 @@ struct NameVerdicts {
     }
   }
 
-  /// What is remembered of a name: a hash of all of it.
+  /// The key of a name: a hash of all of it.
   static func key(of name: SegmentName) -> Identifier {
     var writer = ByteWriter(capacity: 64)
     writer.identifier(name.authorTag)

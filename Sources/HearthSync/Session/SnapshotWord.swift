@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// What a snapshot says, and who says it: all by which a newcomer decides whether to believe it.
+/// What a snapshot says, and who says it: everything that decides whether a newcomer believes it.
 struct SnapshotWord {
   /// The device that made it; nil for one that is not known here.
   let maker: DeviceID?
@@ -43,10 +43,10 @@ struct SnapshotCandidate {
 
 /// How far a device believes what a snapshot says.
 enum SnapshotBelief {
-  /// It is by somebody whose word this device believes alone, or was attested.
+  /// This device believes the maker's word alone, or the snapshot was attested.
   case believed
-  /// It is believed if another person's snapshot says the same.
+  /// The snapshot is believed if another person's snapshot says the same.
   case needsVoice
-  /// It is not; with what is to be told of that.
+  /// The snapshot is not believed; with the problem to report.
   case refused(TransportProblem?)
 }

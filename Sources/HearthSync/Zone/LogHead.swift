@@ -44,4 +44,16 @@ package struct LogHead: Equatable, Sendable {
     past.advance(author, to: sequence)
     return past
   }
+
+  /// Moves the head over its author's next change.
+  mutating func advance(over change: Change, hash: [UInt8]) throws {
+    guard let seen = seen.raised(by: change.seen),
+      let controlSeen = controlSeen.raised(by: change.controlSeen)
+    else { throw SyncError(.malformed, "the counts in change \(change.dot) exceed the limit") }
+    sequence = change.dot.sequence
+    self.hash = hash
+    time = change.time
+    self.seen = seen
+    self.controlSeen = controlSeen
+  }
 }

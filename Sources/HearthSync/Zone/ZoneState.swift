@@ -146,6 +146,15 @@ package struct ZoneState: Sendable {
     return reached
   }
 
+  /// Whether any change up to some heads is void, or a log of the zone is forked.
+  func isAnythingVoid(through heads: [LogHead], in membership: Membership) -> Bool {
+    !forkEnds.isEmpty
+      || heads.contains {
+        membership.changes.isOverruled(
+          Dot(author: $0.author, sequence: $0.sequence), in: id, at: $0.controlSeen)
+      }
+  }
+
   /// Registers devices, so that their tags are recognised.
   mutating func recognise(_ devices: [DeviceID]) {
     for device in devices {
@@ -160,17 +169,12 @@ package struct ZoneState: Sendable {
     expectedTags.formUnion(logs.entries.map { authorTag(of: $0.author.device) })
   }
 
+  /// The hash of an encoded change in the chain of its log.
+  func chainHash(of change: [UInt8]) -> [UInt8] {
+    change.withUnsafeBytes { secret.chainHash(of: $0) }
+  }
+
   private func position(of author: Author) -> Int {
     heads.partitionPoint { $0.author >= author }
-  }
-}
-
-extension Identifier {
-  /// Creates an identifier from the crypto module's sixteen bytes.
-  init(_ bytes: Bytes16) {
-    guard let identifier = Identifier(bytes: bytes.array) else {
-      preconditionFailure("sixteen bytes are an identifier")
-    }
-    self = identifier
   }
 }

@@ -61,13 +61,16 @@ struct HandoffCheck<Turns: ReplicaTurns> {
   private func missing() async throws -> [MailboxKey] {
     let engine = try handoffs.mailboxes.engine
     let led = Set(
-      try engine.passedBy(in: control.group, latest: MailboxAccess.maximumKeys).map(\.behind))
+      try RekeyHandoffs(engine: engine).passedBy(
+        in: control.group, latest: MailboxAccess.maximumKeys
+      ).map(\.behind))
     let earlier = access.keys.dropFirst()
     let most = RelayHandoffs<Turns>.maximumHandoffs
     let keys =
       Array(earlier.prefix(most))
       + earlier.dropFirst(most).filter { led.contains($0.id) }.prefix(most)
-    let recipients = try engine.handoffRecipients(of: control.group).map(\.id)
+    let recipients = try RekeyHandoffs(engine: engine).handoffRecipients(of: control.group).map(
+      \.id)
     let handoffs = keys.map {
       MailboxAccess.handoff(of: access.mailbox, behind: $0, mayCreate: false)
     }

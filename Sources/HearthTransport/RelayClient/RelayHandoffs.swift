@@ -59,7 +59,9 @@ struct RelayHandoffs<Turns: ReplicaTurns> {
     to newest: MailboxKey, of keys: [MailboxKey], under control: ZoneState, isRenewed: Bool
   ) async throws -> Bool {
     if Mutant.forgetsPassedBy.isActive { return true }
-    let found = try engine.passedBy(in: control.group, latest: MailboxAccess.maximumKeys).filter {
+    let found = try RekeyHandoffs(engine: engine).passedBy(
+      in: control.group, latest: MailboxAccess.maximumKeys
+    ).filter {
       $0.behind != newest.id
     }
     .map { (handoff: $0.behind, mark: segmentDigest($0.bytes)) }
@@ -94,9 +96,10 @@ struct RelayHandoffs<Turns: ReplicaTurns> {
     var directory = RelayDirectory()
     directory.zones[control.tag] = handoff
     let view = relay.view(directory)
-    let told = try engine.controlSegments(
+    let told = try RekeyHandoffs(engine: engine).controlSegments(
       of: control.group, sealedUnder: old.id, atMostBytes: RelayHandoffs.maximumNoticeBytes)
-    let grants = try engine.handoffRecipients(of: control.group).map { recipient in
+    let grants = try RekeyHandoffs(engine: engine).handoffRecipients(of: control.group).map {
+      recipient in
       (
         name: RelayName.grant(to: recipient.id, behind: old),
         bytes: try newest.root.seal(

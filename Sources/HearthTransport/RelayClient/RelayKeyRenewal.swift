@@ -34,7 +34,8 @@ package struct RelayKeyRenewal<Turns: ReplicaTurns> {
     var problems = relay.notices
     relay.notices = []
     let engine = try engine
-    for control in engine.zones where control.kind == .control && engine.isExchanged(control) {
+    for control in engine.zones
+    where control.kind == .control && ExchangeScope(engine: engine).isExchanged(control) {
       guard engine.membership(of: control.group).isActive(engine.device) else { continue }
       for zone in [control] + engine.zones.filter({ $0.group == control.group && $0.kind == .data })
       {

@@ -65,7 +65,7 @@ package struct RelayMailboxRepair<Turns: ReplicaTurns> {
     let control = try engine.controlZone(of: group)
     return [control]
       + engine.zones.filter {
-        $0.group == group && $0.kind == .data && engine.isExchanged($0)
+        $0.group == group && $0.kind == .data && ExchangeScope(engine: engine).isExchanged($0)
       }
   }
 
@@ -164,8 +164,8 @@ package struct RelayMailboxRepair<Turns: ReplicaTurns> {
     let names = (relay.client.index(of: mailbox)?.sortedNames ?? []).compactMap {
       if case .segment(let name)? = RelayName($0, zoneTag: zone.tag) { name } else { nil }
     }
-    let useless = try engine.useless(names, in: zone.id).union(relay.spoilt)
-    let held = try engine.held(names, in: zone.id)
+    let useless = try UselessFiles(engine: engine).useless(names, in: zone.id).union(relay.spoilt)
+    let held = try UselessFiles(engine: engine).held(names, in: zone.id)
     return names.count { !held.contains($0) && !useless.contains($0) }
   }
 
@@ -174,7 +174,7 @@ package struct RelayMailboxRepair<Turns: ReplicaTurns> {
     of author: [UInt8], in access: MailboxAccess, _ zone: ZoneState
   ) async throws -> (names: [[UInt8]], bytes: Int) {
     let last = relay.client.index(of: access.mailbox)?.position ?? 0
-    let hasAll = try !engine.beganFromSnapshot(zone.id)
+    let hasAll = try !UselessFiles(engine: engine).beganFromSnapshot(zone.id)
     var segments: [SegmentName: RelayHeader] = [:]
     var junk: [RelayHeader] = []
     var after: UInt64 = 0
@@ -192,8 +192,8 @@ package struct RelayMailboxRepair<Turns: ReplicaTurns> {
       after = page.through
     }
     let names = segments.keys.sorted()
-    let held = try engine.held(names, in: zone.id)
-    let useless = try engine.useless(names, in: zone.id)
+    let held = try UselessFiles(engine: engine).held(names, in: zone.id)
+    let useless = try UselessFiles(engine: engine).useless(names, in: zone.id)
     junk += names.filter { useless.contains($0) || relay.spoilt.contains($0) && !held.contains($0) }
       .compactMap { segments[$0] }
     return (junk.map(\.name), junk.reduce(0) { $0 + $1.byteCount })

@@ -41,7 +41,9 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
     var accesses: [Identifier: MailboxAccess] = [:]
     var granted: [GroupID: [MailboxKey]] = [:]
     for zone in engine.zones
-    where zone.group == joining || engine.isExchanged(zone) && relay.carried.contains(zone.group) {
+    where zone.group == joining
+      || ExchangeScope(engine: engine).isExchanged(zone) && relay.carried.contains(zone.group)
+    {
       if granted[zone.group] == nil { granted[zone.group] = try grantedKeys(of: zone.group) }
       accesses[zone.tag] = try mailboxAccess(of: zone.id, granted: granted[zone.group] ?? [])
         .moved(moves(zone.group))
@@ -56,14 +58,16 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
   func mailboxAccess(of id: ZoneID, granted: [MailboxKey]) throws -> MailboxAccess {
     let engine = try engine
     let zone = try engine.zone(id)
-    var keys = try engine.controlEpochs(of: zone.group, atMost: MailboxAccess.maximumKeys).map {
+    var keys = try RekeyHandoffs(engine: engine).controlEpochs(
+      of: zone.group, atMost: MailboxAccess.maximumKeys
+    ).map {
       MailboxKey(id: $0.id, root: try $0.relayAccessRoot())
     }
     keys += granted.filter { !keys.contains($0) }
     var access = MailboxAccess(
       mailbox: zone.tag, keys: keys,
       mayCreate: engine.membership(of: zone.group).isActive(engine.device))
-    access.isOver = engine.isFormer(of: id)
+    access.isOver = ExchangedZones(engine: engine).isFormer(of: id)
     return access
   }
 
@@ -72,7 +76,8 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
   package func meetingPlaceParents() throws -> [Identifier] {
     let engine = try engine
     return engine.zones.filter {
-      $0.kind == .control && engine.isExchanged($0) && relay.carried.contains($0.group)
+      $0.kind == .control && ExchangeScope(engine: engine).isExchanged($0)
+        && relay.carried.contains($0.group)
         && engine.membership(of: $0.group).isActive(engine.device)
     }.sorted { left, right in
       let isShared = (left.database == .shared, right.database == .shared)

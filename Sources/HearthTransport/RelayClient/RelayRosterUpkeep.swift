@@ -34,7 +34,9 @@ package struct RelayRosterUpkeep<Turns: ReplicaTurns> {
     relay.client.directory.zones = try mailboxes.accesses()
     let engine = try engine
     for zone in engine.zones
-    where engine.isExchanged(zone) && engine.membership(of: zone.group).isActive(engine.device) {
+    where ExchangeScope(engine: engine).isExchanged(zone)
+      && engine.membership(of: zone.group).isActive(engine.device)
+    {
       guard var access = relay.client.directory.zones[zone.tag] else { continue }
       access.onlyOpens = true
       do {

@@ -57,7 +57,8 @@ final class OrderFamily {
       devices[0].takeTurn()
       let person = ghost.person
       try devices[0].withEngine { engine in
-        try engine.remove(person, from: group, nowMilliseconds: OrderFamily.start)
+        try MemberChanges.remove(
+          person, from: group, in: &engine, nowMilliseconds: OrderFamily.start)
       }
     }
     for _ in 0..<2 { try OrderFamily.exchange(control, among: Array(devices[..<6])) }
@@ -74,23 +75,23 @@ final class OrderFamily {
   ) throws {
     owner.takeTurn()
     let made = try owner.withEngine { engine in
-      try engine.invite(
+      try InvitationMaking.invite(
         to: engine.zone(home).group, named: "home", role: role, maximumUses: 1,
-        expiresMilliseconds: start + 86_400_000, nowMilliseconds: start)
+        expiresMilliseconds: start + 86_400_000, in: &engine, nowMilliseconds: start)
     }
     let control = try owner.engine().controlZone(of: owner.engine().zone(home).group).id
     let log = try sealed(control, on: owner)
     device.takeTurn()
     let (person, name) = (device.person, device.name)
     try device.withEngine { engine in
-      let opened = try engine.beginJoining(
-        made.capsule, with: made.secret, nowMilliseconds: start)
+      let opened = try JoiningByInvitation.begin(
+        made.capsule, with: made.secret, in: &engine, nowMilliseconds: start)
       _ = try engine.receive(log, in: control, nowMilliseconds: start)
       // The first change of all names the owner, whose further segments then can be opened.
       _ = try engine.receive([], in: control, nowMilliseconds: start)
-      try engine.finishJoining(
+      try JoiningByInvitation.finish(
         opened, with: made.secret, person: person, personName: name, deviceName: name,
-        nowMilliseconds: start)
+        in: &engine, nowMilliseconds: start)
     }
     device.home = home
     if device.name != "Eve" { try device.recordSelf(at: start) }
@@ -100,7 +101,7 @@ final class OrderFamily {
   private static func sealed(_ zone: ZoneID, on device: SimDevice) throws -> [[UInt8]] {
     device.takeTurn()
     return try device.withEngine { engine in
-      _ = try engine.seal(zone)
+      _ = try Sealing.seal(zone, in: &engine)
       let store = engine.store
       return try store.log.segments(of: zone).compactMap {
         try store.log.bytes(of: $0.digest, in: zone)
@@ -147,7 +148,7 @@ final class OrderFamily {
     device.takeTurn()
     let home = home
     return try device.withEngine { engine in
-      _ = try engine.seal(home)
+      _ = try Sealing.seal(home, in: &engine)
       let dot = written.version.dot
       let made = try engine.store.log.segments(of: home).first {
         $0.author == dot.author && ($0.first...$0.last).contains(dot.sequence)
@@ -162,7 +163,7 @@ final class OrderFamily {
   func sealAll(on device: SimDevice) throws {
     device.takeTurn()
     let home = home
-    try device.withEngine { engine in _ = try engine.seal(home) }
+    try device.withEngine { engine in _ = try Sealing.seal(home, in: &engine) }
   }
 
   /// Hands segments over in one go; how many changes were applied, and how many segments wait.

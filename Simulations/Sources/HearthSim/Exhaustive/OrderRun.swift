@@ -118,7 +118,7 @@ struct OrderRun {
   func operations() throws -> [Operation] {
     let engine = try family.reader.engine()
     return try changes.flatMap { change in
-      try engine.changes(inSegment: change.segment, of: family.home)?
+      try LogReader(engine: engine).changes(inSegment: change.segment, of: family.home)?
         .flatMap(\.change.operations) ?? []
     }
   }
@@ -176,7 +176,7 @@ struct OrderRun {
     guard snapshots[frontier] == nil else { return }
     device.takeTurn()
     let home = family.home
-    snapshots[frontier] = try device.withEngine { try $0.snapshot(of: home) }
+    snapshots[frontier] = try device.withEngine { try SnapshotMaking.snapshot(of: home, in: $0) }
   }
 
   /// Who knows the same has the same, whoever it is and whatever came first.
@@ -217,7 +217,7 @@ struct OrderRun {
   /// Records that are built anew from the log are the same.
   private func rebuild(_ device: SimDevice) throws {
     let (home, time, before) = (family.home, askedAt, try family.digest(of: device))
-    try device.withEngine { try $0.rebuild(home, nowMilliseconds: time) }
+    try device.withEngine { try Rebuild.rebuild(home, in: &$0, nowMilliseconds: time) }
     guard try family.digest(of: device) == before else {
       throw StepFailure("has another state after its records were built anew")
     }
@@ -287,7 +287,7 @@ struct OrderRun {
   ) throws {
     let (home, time) = (family.home, askedAt)
     try device.withEngine { engine in
-      try engine.bootstrap(home, from: chunks, nowMilliseconds: time)
+      try SnapshotLoading.bootstrap(home, from: chunks, in: &engine, nowMilliseconds: time)
     }
     guard try family.frontier(of: device) == frontier,
       try family.digest(of: device) == known[frontier]?.digest

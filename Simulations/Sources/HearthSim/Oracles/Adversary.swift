@@ -139,11 +139,12 @@ struct Adversary {
     let tag = try member.engine().zone(home).tag
     for file in world.archive.keys.sorted() {
       guard case .segment(let name) = file, name.zoneTag == tag, let bytes = world.archive[file],
-        let opened = try? member.engine().changes(inSegment: bytes, of: home),
+        let opened = try? LogReader(engine: member.engine()).changes(inSegment: bytes, of: home),
         let last = opened.last?.change.dot, last.author.device != thief.deviceID,
         let heads = roles.heads[last], hasSeen(heads, endings), !hasSeen(heads, returns)
       else { continue }
-      if let read = try? thief.engine().changes(inSegment: bytes, of: home), !read.isEmpty,
+      if let read = try? LogReader(engine: thief.engine()).changes(inSegment: bytes, of: home),
+        !read.isEmpty,
         try !isUnderHandedKey(bytes, thief)
       {
         throw world.fail(

@@ -75,7 +75,7 @@ struct AtRest {
   private func logsAreWhole(on device: SimDevice) throws {
     let engine = try device.engine()
     for zone in engine.zones where zone.database == .shared {
-      let audit = try engine.audit(zone.id)
+      let audit = try ZoneAudit(engine: engine).audit(zone.id)
       if let finding = audit.findings.first {
         throw world.fail(.clones, device, "\(finding.author): \(finding.text)")
       }
@@ -137,7 +137,7 @@ struct AtRest {
       // What a stranger or a changed program put there nobody else may take away.
       let files = folder.names.count { world.isHonest($0) && !isUnknown($0, held) }
       let bound =
-        8 + authors * 2 * Engine<ReplicaStore>.compactionThreshold + changes / 64 + keys
+        8 + authors * 2 * Compaction.compactionThreshold + changes / 64 + keys
         + statements
       guard files <= bound else {
         throw world.fail(

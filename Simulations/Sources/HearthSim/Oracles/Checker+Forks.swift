@@ -27,7 +27,7 @@ extension Checker {
   ) throws -> Frontier {
     let culprits = Set(world.hostile.map(\.deviceID))
     guard !culprits.isEmpty else { return frontier }
-    let refuted = Set(try engine.falseClaims(in: zone).map(\.author))
+    let refuted = Set(try FalseClaims(engine: engine).claims(in: zone).map(\.author))
     let kept = frontier.entries.filter {
       !culprits.contains($0.author.device) || !refuted.contains($0.author)
     }

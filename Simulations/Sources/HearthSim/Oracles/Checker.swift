@@ -266,7 +266,7 @@ struct Checker {
     let control = engine.zones.first { $0.group == zone.group && $0.kind == .control }
     let cited = Set(zone.heads.flatMap { $0.seen.entries.map(\.author) })
     let ended =
-      try engine.falseClaims(in: zone.id).map(\.author)
+      try FalseClaims(engine: engine).claims(in: zone.id).map(\.author)
       + zone.heads.filter { $0.forkedAt != nil }.map(\.author)
       + cited.filter { control?.head(of: $0).sequence == 0 }
     return Set(ended.filter { hostile.contains($0.device) })
@@ -320,7 +320,7 @@ struct Checker {
     // One number of theirs stands for several changes.
     for head in zone.heads where isAmbiguous(head.author) { writer.blob(head.hash) }
     // What is held back counts for nothing, and is told with the rest.
-    for claim in try engine.falseClaims(in: zone.id) {
+    for claim in try FalseClaims(engine: engine).claims(in: zone.id) {
       writer.author(claim.author)
       writer.varint(claim.sequence)
     }
@@ -364,7 +364,7 @@ struct Checker {
   ) throws {
     // It knows, and says, that it began from a snapshot that holds too much: what takes its place
     // is on the way.
-    if try engine.authorLessenedInBase(of: zone.id) != nil {
+    if try BaseAuthors(engine: engine).authorLessenedInBase(of: zone.id) != nil {
       SimProbe.onAnOutdatedBase.hit()
       onOutdatedBase.insert(device.index)
       return
@@ -436,7 +436,7 @@ struct Checker {
       }
       guard let zone = engine.zones.first(where: { $0.tag == name.zoneTag }),
         // What does not open here opens nowhere, and everybody's agreement will miss it.
-        let opened = try? engine.changes(inSegment: bytes, of: zone.id)
+        let opened = try? LogReader(engine: engine).changes(inSegment: bytes, of: zone.id)
       else { continue }
       for logged in opened { try learn(logged, zone.id, device, in: world) }
       if let last = opened.last?.change.dot {
@@ -542,7 +542,7 @@ struct Checker {
     let before = try device.engine().store.read { try device.engine().digest(of: home) }
     do {
       try device.withEngine {
-        try $0.rebuild(home, nowMilliseconds: device.clock.wall(at: world.now))
+        try Rebuild.rebuild(home, in: &$0, nowMilliseconds: device.clock.wall(at: world.now))
       }
     } catch let error as SyncError {
       throw world.fail(oracle, device, "cannot be built anew from the log: \(error)")

@@ -28,7 +28,7 @@ struct NewcomerKeys {
         guard case .segment(let name) = file, closed.contains(name.digest),
           let bytes = world.archive[file]
         else { continue }
-        let read = try? device.engine().changes(inSegment: bytes, of: home)
+        let read = try? LogReader(engine: device.engine()).changes(inSegment: bytes, of: home)
         let isOpen = keys.contains {
           (try? Envelope.open(bytes, zoneID: home.bytes, epoch: $0)) != nil
         }

@@ -82,10 +82,10 @@ struct Reach {
   private func waitsForAdmin(
     _ device: SimDevice, meeting other: SimDevice, in home: ZoneID
   ) throws -> Bool {
-    guard try device.engine().awaitsSnapshot(home) else { return false }
+    guard try ClosedSegments(engine: device.engine()).awaitsSnapshot(home) else { return false }
     let person = try other.membership().person(of: other.deviceID)?.id
     let group = try device.engine().zone(home).group
-    let waited = try device.engine().awaitedVoices(in: group).map(\.id)
+    let waited = try SnapshotTrust(engine: device.engine()).awaitedVoices(in: group).map(\.id)
     let own = try device.membership().person(of: device.deviceID)
     let isOwn = own?.id == person && own?.role.rank ?? 0 >= Role.admin.rank
     return !isOwn && !(person.map(waited.contains) ?? false)

@@ -25,7 +25,7 @@ struct StatementPace {
     zip(arrivals, Array(arrivals.dropFirst()) + [end]).enumerated().reduce(0) { sum, span in
       let (since, until) = span.element
       guard since < until else { return sum }
-      let interval = Engine<ReplicaStore>.statementInterval(people: span.offset + 1)
+      let interval = ComparisonIntervals.statementInterval(people: span.offset + 1)
       return sum + Int((until - since) / interval) + 1
     }
   }

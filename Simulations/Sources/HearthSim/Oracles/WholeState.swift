@@ -118,7 +118,7 @@ struct WholeState {
         guard case .segment(let name) = file, world.isHonest(file) else { continue }
         counts["\(name.zoneTag) \(name.authorTag) \(name.incarnation)", default: 0] += 1
       }
-      let bound = Engine<ReplicaStore>.compactionThreshold + 16
+      let bound = Compaction.compactionThreshold + 16
       // What was sealed under earlier keys stays as it is, also under those that are not given to
       // newcomers: the members' log names them all.
       let engine = try device.engine()
@@ -216,10 +216,10 @@ extension SimDevice {
     try withEngine { engine in
       // The segments of what is in a snapshot go before it.
       let zone = try engine.zone(home)
-      guard try engine.unsealedChanges(of: home).isEmpty else {
+      guard try LogReader(engine: engine).unsealedChanges(of: home).isEmpty else {
         throw StepFailure("some changes are not published yet")
       }
-      let chunks = try engine.snapshot(of: home)
+      let chunks = try SnapshotMaking.snapshot(of: home, in: engine)
       for way in ways {
         if let relay = way.relay?.relay {
           relay.client.directory.zones = try engine.mailboxes(at: relay)

@@ -140,7 +140,7 @@ extension World {
     try workshop.close()
     try workshop.start(at: now)
     let engine = try workshop.engine()
-    let chunks = try engine.snapshot(of: home)
+    let chunks = try SnapshotMaking.snapshot(of: home, in: engine)
     for (name, chunk) in zip(
       SnapshotPlan.names(of: chunks, zoneTag: try engine.zone(home).tag), chunks)
     {

@@ -266,7 +266,8 @@ struct Settling {
   /// Whether somebody waits for a snapshot, and nobody is there whose word they would believe.
   private func waitsForAdmin(_ members: [SimDevice]) throws -> Bool {
     let waiting = try members.filter { member in
-      try member.home.map { try member.engine().awaitsSnapshot($0) } ?? false
+      try member.home.map { try ClosedSegments(engine: member.engine()).awaitsSnapshot($0) }
+        ?? false
     }
     // All others agree.
     let others = members.filter { member in !waiting.contains { $0 === member } }
@@ -282,7 +283,9 @@ struct Settling {
       return try waiting.contains { other in
         guard let home = other.home else { return false }
         let group = try other.engine().zone(home).group
-        return try other.engine().awaitedVoices(in: group).contains { $0.id == person }
+        return try SnapshotTrust(engine: other.engine()).awaitedVoices(in: group).contains {
+          $0.id == person
+        }
       }
     }
     guard !waiting.isEmpty, !isLed else { return false }
@@ -350,7 +353,7 @@ struct Settling {
     var doubted: Set<Author> = []
     for device in devices {
       guard let home = device.home, let engine = try? device.engine(),
-        let uncertain = try? engine.uncertainChanges(in: home)
+        let uncertain = try? StoredClaims.uncertainChanges(in: home, with: engine.store)
       else { continue }
       doubted.formUnion(uncertain.keys.filter { hostile.contains($0.device) })
     }

@@ -22,10 +22,10 @@ extension SimDevice {
     takeTurn()
     let now = clock.wall(at: time)
     home = try withEngine { engine in
-      try engine.createGroup(
+      try GroupCreation.create(
         GroupFounding(
           database: .shared, zoneNames: ["home"], person: person, personName: name,
-          deviceName: name), nowMilliseconds: now
+          deviceName: name), in: &engine, nowMilliseconds: now
       ).zones.first
     }
     try recordSelf(at: time)
@@ -95,7 +95,8 @@ extension SimDevice {
   ) throws -> ZoneID? {
     let opened: InvitationCapsule
     do {
-      opened = try engine.beginJoining(capsule, with: secret, nowMilliseconds: now)
+      opened = try JoiningByInvitation.begin(
+        capsule, with: secret, in: &engine, nowMilliseconds: now)
     } catch let error as StoreError {
       // The keys in it may have become durable all the same.
       let frontier = try InvitationCapsule(opening: capsule, with: secret).controlFrontier
@@ -118,9 +119,9 @@ extension SimDevice {
     var report = TransportReport(setting: name)
     try engine.pull(
       control.id, from: way.transport, anchorFile: anchor, nowMilliseconds: now, &report)
-    try engine.finishJoining(
+    try JoiningByInvitation.finish(
       opened, with: secret, person: person, personName: name, deviceName: name,
-      nowMilliseconds: now)
+      in: &engine, nowMilliseconds: now)
     return engine.zones.first { $0.group == group && $0.kind == .data }?.id
   }
 
@@ -215,7 +216,7 @@ extension SimDevice {
       let store = engine.store
       let dot = try engine.nextDot(in: home)
       var builder = OperationBuilder(zone: home, dot: dot) {
-        (try? Engine<ReplicaStore>.randomIdentifier()) ?? .zero
+        (try? Identifier.random()) ?? .zero
       }
       try store.read { try body(try store.projections.source(of: home), &builder, now) }
       let version = try engine.write(builder.operations, to: home, nowMilliseconds: now)

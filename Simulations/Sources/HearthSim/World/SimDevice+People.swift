@@ -113,10 +113,10 @@ extension SimDevice {
     let ways = try ways()
     let group = try group()
     return try withEngine { engine in
-      let made = try engine.invite(
+      let made = try InvitationMaking.invite(
         to: group, named: "home", role: role, admission: isApproved ? .approve : .auto,
         person: person, maximumUses: uses, expiresMilliseconds: now + days * 86_400_000,
-        nowMilliseconds: now)
+        in: &engine, nowMilliseconds: now)
       for way in ways {
         way.lay(made.capsuleName.scope, in: try .rendezvous(of: made.secret, mayCreate: true))
         try runInline { try await way.transport.publish(made.capsuleName, made.capsule) }
@@ -194,10 +194,10 @@ extension SimDevice {
     guard let invite = Identifier(bytes: secret.publicKeys.inviteID) else { return }
     let access = try SimDevice.requestAccess(of: secret)
     var slot = 0
-    while try fetch(Engine<ReplicaStore>.requestName(of: invite, slot: slot), in: access) != nil {
+    while try fetch(ApprovalNames.requestName(of: invite, slot: slot), in: access) != nil {
       slot += 1
     }
-    let request = try engine.requestToJoin(
+    let request = try ApprovalRequests(engine: engine).requestToJoin(
       opened, with: secret, person: person, personName: name, deviceName: name, slot: slot)
     asked = AskedJoin(secret: secret, capsule: capsule, request: request, group: opened.group)
     try publish(request.blob, in: access)
@@ -221,13 +221,14 @@ extension SimDevice {
       repeat {
         wasIn = engine.membership(of: asked.group).isActive(engine.device)
         if !wasIn {
-          let opened = try engine.beginJoining(
-            asked.capsule, with: asked.secret, nowMilliseconds: 0)
+          let opened = try JoiningByInvitation.begin(
+            asked.capsule, with: asked.secret, in: &engine, nowMilliseconds: 0)
           guard
-            let given = try? engine.open(answer: answer, to: opened, asked: asked.request.hash)
+            let given = try? AnswerAcceptance.open(
+              answer: answer, to: opened, asked: asked.request.hash, in: engine)
           else { return nil }
           do {
-            try engine.accept(given) { engine in
+            try AnswerAcceptance.accept(given, in: &engine) { engine in
               for way in ways { try take(asked.group, over: way, &engine, now) }
             }
           } catch let error as SyncError where error.code == .unproven {
@@ -238,7 +239,9 @@ extension SimDevice {
         }
       } while wasIn && !engine.membership(of: asked.group).isActive(engine.device)
       let invite = Identifier(bytes: asked.secret.publicKeys.inviteID) ?? .zero
-      guard engine.isAdmitted(to: asked.group, by: invite) else { return nil }
+      guard ApprovalRequests(engine: engine).isAdmitted(to: asked.group, by: invite) else {
+        return nil
+      }
       return engine.zones.first { $0.group == asked.group && $0.kind == .data }?.id
     }
     // An answer of an earlier time, or of somebody who could not give it, changes nothing.
@@ -265,7 +268,7 @@ extension SimDevice {
 
   private func answer(to asked: AskedJoin) throws -> [UInt8]? {
     try fetch(
-      Engine<ReplicaStore>.answerName(to: deviceID, of: asked.group),
+      ApprovalNames.answerName(to: deviceID, of: asked.group),
       in: SimDevice.requestAccess(of: asked.secret))
   }
 
@@ -293,13 +296,17 @@ extension SimDevice {
       let access = try SimDevice.requestAccess(of: invite.operation)
       var slot = 0
       while let bytes = try way.fetch(
-        Engine<ReplicaStore>.requestName(of: invite.operation.invite, slot: slot), in: access)
+        ApprovalNames.requestName(of: invite.operation.invite, slot: slot), in: access)
       {
         slot += 1
         guard seen.insert(bytes).inserted else { continue }
         let made = try arrange(at: time) { engine, group, now -> (NamedBlob, DeviceID)? in
-          guard let request = try? engine.open(request: bytes, to: group) else { return nil }
-          return (try engine.approve(request, named: "home", nowMilliseconds: now), request.device)
+          guard let request = try? ApprovalRequests(engine: engine).open(request: bytes, to: group)
+          else { return nil }
+          return (
+            try Approval.approve(request, named: "home", in: &engine, nowMilliseconds: now),
+            request.device
+          )
         }
         guard let made else { continue }
         // Of several answers to one device the last leads in.
@@ -317,7 +324,7 @@ extension SimDevice {
     guard !answers.isEmpty, home != nil else { return }
     let group = try group()
     for (answer, access, device) in answers
-    where try engine().approver(of: device, in: group) == deviceID {
+    where try ApprovalRequests(engine: engine()).approver(of: device, in: group) == deviceID {
       for way in try ways() where try way.fetch(answer.name, in: access) != answer.bytes {
         try runInline { try await way.transport.publish(answer.name, answer.bytes) }
       }
@@ -331,7 +338,7 @@ extension SimDevice {
     let report = try sync(at: time)
     guard report.failure == nil else { throw StepFailure("the others could not be told") }
     try arrange(at: time) { engine, group, now in
-      try engine.leave(group, nowMilliseconds: now)
+      try MemberChanges.leave(group, in: &engine, nowMilliseconds: now)
     }
     answered = []
   }
@@ -361,13 +368,14 @@ extension SimDevice {
   ) throws {
     try withEngine { engine in
       for zone in engine.zones where zone.group == group {
-        _ = try engine.seal(zone.id)
+        _ = try Sealing.seal(zone.id, in: &engine)
         try Anchor.keepUp(anchor, with: engine)
         let state = try engine.zone(zone.id)
         let listing = try runInline { try await folder.list(zoneTag: state.tag) }
         let stored = try engine.store.log.segments(of: state.id)
         let plan = SyncPlan(zone: state, stored: stored, pending: [])
-        let trusted = try engine.trustedNames(of: state, in: listing, stored: stored)
+        let trusted = try NameTrust(engine: engine).trustedNames(
+          of: state, in: listing, stored: stored)
         let own = plan.publications(
           to: listing, stored: stored, trusted: trusted, of: state, by: engine.device)
         for (segment, name) in own where segment.author.device == engine.device {

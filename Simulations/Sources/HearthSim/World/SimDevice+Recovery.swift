@@ -78,11 +78,11 @@ extension SimDevice {
           var found: ZoneID?
           for group in listing.groups where group.database == .shared {
             try fetch(group, with: root, over: ways, &engine, now)
-            try engine.recover(
+            try RecoveryKeys.recover(
               person, in: group.id, deviceName: name, revokingOthers: revokingOthers,
-              signing: { root.sign(domain: $0, $1) }, nowMilliseconds: now)
+              signing: { root.sign(domain: $0, $1) }, by: &engine, nowMilliseconds: now)
             for zone in engine.zones where zone.group == group.id {
-              _ = try engine.seal(zone.id)
+              _ = try Sealing.seal(zone.id, in: &engine)
             }
             found = engine.zones.first { $0.group == group.id && $0.kind == .data }?.id
           }
@@ -120,7 +120,7 @@ extension SimDevice {
     _ group: RecoveryListing.Group, with root: RecoveryRoot, over ways: [Way],
     _ engine: inout Engine<ReplicaStore>, _ now: UInt64
   ) throws {
-    try engine.beginRecovering(group, with: root)
+    try RecoveryStart.beginRecovering(group, with: root, in: &engine)
     let control = try engine.controlZone(of: group.id).id
     var report = TransportReport(setting: name)
     repeat {
@@ -133,7 +133,7 @@ extension SimDevice {
         try engine.pull(
           control, from: way.transport, anchorFile: anchor, nowMilliseconds: now, &report)
       }
-    } while try engine.takeRecoveryKeys(of: group.id, for: person, with: root)
+    } while try RecoveryStart.takeRecoveryKeys(of: group.id, for: person, with: root, in: &engine)
     let membership = engine.membership(of: group.id)
     guard membership.people.contains(where: { $0.id == person }),
       membership.recovery.recoveryKeys(of: person)?.sign == root.publicKeys.sign

@@ -97,7 +97,7 @@ final class SimDevice {
     self.disk = disk
     SimDevice.seedChance(seed, UInt64(index), 0)
     // An old program draws a person's id at random.
-    let drawn = try Engine<ReplicaStore>.randomIdentifier()
+    let drawn = try Identifier.random()
     let own = try DeviceIdentity.generate().0
     let made = personID(madeBy: Identifier(bytes: own.publicKeys.deviceID) ?? .zero)
     self.person = person ?? (device.build == "old" ? drawn : made)
@@ -145,19 +145,19 @@ final class SimDevice {
       path: disk.path(for: "hearth.sqlite"),
       schema: isOldBuild ? OldBuild.schema : HouseholdSchema.all + Tally.schema,
       projections: isOldBuild ? [] : [HouseholdProjection()], vfs: SimDisk.vfsName)
-    if try store.facts.value(of: Engine<ReplicaStore>.incarnationFact) == nil {
-      let first = try Engine<ReplicaStore>.firstIncarnation(of: identity)
+    if try store.facts.value(of: Incarnations.currentFact) == nil {
+      let first = try Incarnations.first(of: identity)
       try store.transaction {
         try store.facts.set(
-          Engine<ReplicaStore>.incarnationFact, to: Engine<ReplicaStore>.bytes(of: first))
+          Incarnations.currentFact, to: first.fixedBytes)
       }
     }
-    var reader = ByteReader(try store.facts.value(of: Engine<ReplicaStore>.incarnationFact) ?? [])
+    var reader = ByteReader(try store.facts.value(of: Incarnations.currentFact) ?? [])
     var engine = try Engine(
       store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
       policy: HouseholdSchema.rolePolicy, nowMilliseconds: now)
     if case .moved(let reason) = try Anchor.judge(anchor, for: engine) {
-      try engine.beginNewLife(reason: reason, nowMilliseconds: now)
+      try NewIncarnation.begin(reason: reason, in: &engine, nowMilliseconds: now)
       try Anchor.drop(anchor, for: engine)
     }
     running = Running(store: store, engine: engine)

@@ -87,19 +87,23 @@ extension World {
     switch step.verb {
     case "remove":
       let person = try person(words.first ?? "")
-      try device.arrange(at: now) { try $0.remove(person, from: $1, nowMilliseconds: $2) }
+      try device.arrange(at: now) {
+        try MemberChanges.remove(person, from: $1, in: &$0, nowMilliseconds: $2)
+      }
       SimProbe.personRemoved.hit()
     case "revoke":
       guard let other = self.device(named: words.first ?? "") else {
         throw StepFailure("revoke DEVICE")
       }
-      try device.arrange(at: now) { try $0.revoke(other.deviceID, from: $1, nowMilliseconds: $2) }
+      try device.arrange(at: now) {
+        try MemberChanges.revoke(other.deviceID, from: $1, in: &$0, nowMilliseconds: $2)
+      }
       SimProbe.deviceRevoked.hit()
     case "role":
       let person = try person(words.first ?? "")
       let role = try role(words.last ?? "")
       try device.arrange(at: now) {
-        try $0.setRole(of: person, to: role, in: $1, nowMilliseconds: $2)
+        try MemberChanges.setRole(of: person, to: role, in: $1, by: &$0, nowMilliseconds: $2)
       }
       SimProbe.roleChanged.hit()
     case "leave":
@@ -111,7 +115,9 @@ extension World {
     case "newcomers":
       let rule: ControlOperation.Newcomers =
         step.words.first == "everything" ? .full : .fromJoin
-      try device.arrange(at: now) { try $0.setNewcomers(rule, of: $1, nowMilliseconds: $2) }
+      try device.arrange(at: now) {
+        try GroupPolicy.setNewcomers(rule, of: $1, in: &$0, nowMilliseconds: $2)
+      }
       SimProbe.ruleSet.hit()
     default: try arrangeOwner(step, device)
     }
@@ -135,14 +141,14 @@ extension World {
       let person = try person(step.words.first ?? "")
       let root = try words(of: device)
       _ = try device.arrange(at: now) {
-        try $0.transferOwner(
-          of: $1, to: person, signing: { root.sign(domain: $0, $1) }, nowMilliseconds: $2)
+        try OwnerTransfer.offer(
+          of: $1, to: person, signing: { root.sign(domain: $0, $1) }, in: &$0, nowMilliseconds: $2)
       }
     case "accept-owner":
       let offer = try device.membership().offers.last { $0.to == device.person }
       guard let offer else { throw StepFailure("nobody offers the household") }
       try device.arrange(at: now) {
-        try $0.acceptOwner(of: $1, offer: offer.id, nowMilliseconds: $2)
+        try OwnerTransfer.accept(of: $1, offer: offer.id, in: &$0, nowMilliseconds: $2)
       }
       SimProbe.ownerChanged.hit()
     case "close-invite":
@@ -151,7 +157,7 @@ extension World {
         throw StepFailure("there is no such invitation")
       }
       try device.arrange(at: now) {
-        try $0.closeInvitation(id, of: $1, nowMilliseconds: $2)
+        try GroupPolicy.closeInvitation(id, of: $1, in: &$0, nowMilliseconds: $2)
       }
       SimProbe.inviteClosed.hit()
     default: throw StepFailure("there is no verb \(step.verb)")
@@ -161,11 +167,11 @@ extension World {
   /// Takes over everything that counts for nothing.
   private func adopt(_ device: SimDevice) throws {
     let group = try device.group()
-    let found = try device.engine().quarantined(in: group)
+    let found = try VoidChanges(engine: device.engine()).quarantined(in: group)
     guard !found.isEmpty else { throw StepFailure("there is nothing to take over") }
     for quarantined in found {
       try device.arrange(at: now) {
-        try $0.adopt(quarantined, in: $1, nowMilliseconds: $2)
+        try Adoption.adopt(quarantined, in: $1, by: &$0, nowMilliseconds: $2)
       }
     }
     SimProbe.adopted.hit()
@@ -203,7 +209,7 @@ extension World {
     case "devices": return "\(try device.membership().devices.count)"
     case "void": return "\(try device.membership().voided.count)"
     case "quarantined":
-      let found = try device.engine().quarantined(in: device.group())
+      let found = try VoidChanges(engine: device.engine()).quarantined(in: device.group())
       return "\(found.reduce(0) { $0 + $1.changes.count })"
     default: return nil
     }

@@ -18,9 +18,9 @@ extension World {
     let root = try RecoveryRoot(entropy: .random(count: RecoveryWords.entropyBytes))
     sheets.add(root, of: device.person)
     try device.arrange(at: now) {
-      try $0.rotateRecovery(
+      try RecoveryKeys.rotate(
         sign: root.publicKeys.sign, box: root.publicKeys.box, in: $1,
-        consent: { .recovery(signature: old.sign(domain: $0, $1)) }, nowMilliseconds: $2)
+        consent: { .recovery(signature: old.sign(domain: $0, $1)) }, by: &$0, nowMilliseconds: $2)
     }
     SimProbe.wordsReplaced.hit()
     try sync(device)
@@ -41,8 +41,8 @@ extension World {
       ?? RecoveryRoot(entropy: .random(count: RecoveryWords.entropyBytes))
     if sheets.latest(of: device.person) == nil { sheets.add(root, of: device.person) }
     try device.arrange(at: now) {
-      try $0.setRecovery(
-        sign: root.publicKeys.sign, box: root.publicKeys.box, in: $1, nowMilliseconds: $2)
+      try RecoveryKeys.set(
+        sign: root.publicKeys.sign, box: root.publicKeys.box, in: $1, by: &$0, nowMilliseconds: $2)
     }
     return root
   }

@@ -76,10 +76,11 @@ extension World {
     do {
       faults += try engine.store.integrity().filter { $0 != "ok" }
       for zone in engine.zones {
-        let log = try engine.store.read { try engine.audit(zone.id) }.findings.map(\.text)
+        let log = try engine.store.read { try ZoneAudit(engine: engine).audit(zone.id) }.findings
+          .map(\.text)
         faults += log
         if log.isEmpty {
-          let records = try engine.auditRecords(
+          let records = try ZoneAudit(engine: engine).auditRecords(
             of: zone.id, nowMilliseconds: device.clock.wall(at: now))
           faults += [records].compactMap(\.self)
         }
@@ -102,7 +103,7 @@ extension World {
       // The records before the members' log, which looks things up in them, and after it.
       for zone in zones + zones.filter({ $0.kind == .data }) {
         try device.withEngine {
-          try $0.rebuild(zone.id, nowMilliseconds: device.clock.wall(at: self.now))
+          try Rebuild.rebuild(zone.id, in: &$0, nowMilliseconds: device.clock.wall(at: self.now))
         }
         try device.engine().store.rebuildProjections(of: zone.id)
       }

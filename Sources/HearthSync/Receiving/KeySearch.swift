@@ -1,0 +1,89 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+
+/// The search for epoch keys in a control zone's segments.
+enum KeySearch {
+  /// Takes the keys from a control zone's new segments, as long as each opens further ones.
+  ///
+  /// This includes segments of authors whose admission is readable only with those very keys.
+  /// Nobody vouches for their content, but an epoch's id commits to its key. From such authors,
+  /// only keys for pending segments are taken, so that nobody can fill the key ring.
+  ///
+  /// Each segment is opened once, or twice if a stranger wrote it, and its content is released
+  /// before the next one. A member may write very many segments that each contain a key.
+  static func learnKeys(from blobs: [[UInt8]], in zone: ZoneID, by engine: inout Engine<some Store>)
+    throws
+  {
+    var due = blobs + (try keyBearers(in: zone, beside: blobs, by: engine))
+    var closed: [Bytes16: [[UInt8]]] = [:]
+    var strangers: [[UInt8]] = []
+    // Segments that are pending on a key arrived earlier.
+    var waiting = Dictionary(
+      grouping: try engine.store.pending.entries(in: zone).filter { $0.reason == .epoch },
+      by: \.epochTag
+    ).mapValues { $0.map(\.digest) }
+    let group = try engine.zone(zone).group
+    var ring = KeyRing(engine.zones)
+    while !due.isEmpty {
+      let opener = SegmentOpener(
+        zone: try engine.zone(zone), membership: engine.membership(of: group))
+      var learnt: [Bytes16] = []
+      for bytes in due {
+        switch try? opener.open(bytes) {
+        case .opened(let segment):
+          learnt += EpochKeys.learnKeys(from: segment.changes, of: group, into: &ring, in: &engine)
+          { _, _ in true }
+        case .waits(.epoch):
+          closed[try Envelope.parseHeader(bytes).epochTag, default: []].append(bytes)
+        case .waits(.author): strangers.append(bytes)
+        case .waits, nil: break
+        }
+      }
+      func nowOpen() throws -> [[UInt8]] {
+        try learnt.flatMap { tag in
+          let earlier = waiting.removeValue(forKey: Identifier(tag)) ?? []
+          return (closed.removeValue(forKey: tag) ?? [])
+            + (try earlier.compactMap { try engine.store.pending.bytes(of: $0, in: zone) })
+        }
+      }
+      due = try nowOpen()
+      guard due.isEmpty, !closed.isEmpty || !waiting.isEmpty else { continue }
+      // Strangers' segments are examined once: nothing becomes pending later that is not pending
+      // now.
+      for bytes in strangers {
+        guard let changes = opener.changesOfUnknown(bytes) else { continue }
+        let found = EpochKeys.learnKeys(from: changes, of: group, into: &ring, in: &engine) {
+          id, key in
+          id == zone && (closed[key.tag] != nil || waiting[Identifier(key.tag)] != nil)
+        }
+        Probe.keyLearntFromStranger.hit(if: !found.isEmpty)
+        learnt += found
+      }
+      strangers = []
+      due = try nowOpen()
+    }
+    for place in ring.changed.sorted() {
+      _ = try EpochKeys.keepKeys(of: engine.zones[place], in: engine)
+    }
+  }
+
+  /// The pending segments that may contain keys: those under known keys, and those of strangers.
+  ///
+  /// Strangers' segments are included only if there is new knowledge to try them with.
+  private static func keyBearers(
+    in zone: ZoneID, beside blobs: [[UInt8]], by engine: Engine<some Store>
+  ) throws -> [[UInt8]] {
+    let state = try engine.zone(zone)
+    let membership = engine.membership(of: state.group)
+    let readiness = try PendingKnowledge.readiness(
+      of: state, membership, isRebuilding: false,
+      hasNews: blobs.contains { Intake.isOfMember($0, of: state, membership) },
+      hasWaiting: true, in: engine)
+    return try engine.store.pending.entries(in: zone)
+      .filter {
+        ($0.reason == .epoch || $0.reason == .author) && readiness.isReady($0, in: state, [:])
+      }
+      .compactMap { try engine.store.pending.bytes(of: $0.digest, in: zone) }
+  }
+}

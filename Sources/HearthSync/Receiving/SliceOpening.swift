@@ -1,0 +1,144 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+
+/// Segments that were opened together, and those that could not be opened.
+struct Slice {
+  var opened: [OpenedSegment] = []
+  var unopened: [PendingSegment] = []
+  /// The segments that were pending before.
+  var waited: Set<Identifier> = []
+  /// The previously pending segments that were not partly applied, and so not judged, before.
+  var unjudged: Set<Identifier> = []
+  /// The segments that were pending on a newer version of Hearth.
+  var unread: Set<Identifier> = []
+  var weight = 0
+  var bytes = 0
+  var count = 0
+  /// How far each log will be applied with its opened segments, if nothing holds them back.
+  private var ends: [Author: UInt64] = [:]
+
+  /// Notes an opened segment.
+  mutating func note(_ author: Author, _ changes: ClosedRange<UInt64>, in zone: ZoneState) {
+    let end = end(of: author, in: zone)
+    if changes.lowerBound <= end + 1 { ends[author] = max(end, changes.upperBound) }
+  }
+
+  /// The logs with opened segments, in order, each with whether all of them were applied.
+  func logs(in zone: ZoneState) -> [(author: Author, isWhole: Bool)] {
+    Set(opened.map(\.author)).sorted().map {
+      ($0, zone.head(of: $0).sequence >= end(of: $0, in: zone))
+    }
+  }
+
+  /// Up to where a log's segments are worth opening: behind a gap they stay pending anyway.
+  func end(of author: Author, in zone: ZoneState) -> UInt64 {
+    ends[author] ?? zone.head(of: author).sequence
+  }
+}
+
+/// Opening of received and pending segments, slice by slice.
+package enum SliceOpening {
+  /// The declared work that is opened before it is applied.
+  ///
+  /// The limit bounds memory, since a segment declares all its work, and never splits a household's
+  /// usual news.
+  package static var sliceWeight: Int { 300_000 }
+
+  /// The number of sealed bytes that are opened before they are applied.
+  package static var sliceBytes: Int { 4 << 20 }
+
+  /// Opens the next segments, up to the size of a slice; nil if nothing is left that may be opened.
+  ///
+  /// Segments behind a gap in their log stay closed: the envelope reveals the gap, and its author
+  /// has signed the envelope. An attacker who seals unusable segments thus makes others verify and
+  /// decrypt them, and no more.
+  static func nextSlice(
+    of intake: inout Intake, in zone: ZoneState, _ readiness: Readiness,
+    _ report: inout ReceiveReport, with store: some Store
+  ) throws -> Slice? {
+    let opener = SegmentOpener(
+      zone: zone, membership: readiness.membership, isStored: readiness.isRebuilding)
+    var slice = Slice()
+    func read(_ digest: Identifier) throws -> [UInt8]? {
+      try store.pending.bytes(of: digest, in: zone.id)
+    }
+    for entry in intake.readyEntries where !isFull(slice) {
+      guard let sealed = try intake.takeWaiting(entry.digest, reading: read) else { continue }
+      open(sealed, with: opener, readiness, into: &slice, &report)
+    }
+    while !isFull(slice), let sealed = intake.takeFresh() {
+      open(sealed, with: opener, readiness, into: &slice, &report)
+    }
+    guard slice.count > 0 else { return nil }
+    // A log continues with its partly applied segment first.
+    for author in Set(slice.opened.map(\.author)).sorted() {
+      guard let next = intake.next(after: zone.head(of: author)),
+        let sealed = try intake.takeWaiting(next.digest, reading: read)
+      else { continue }
+      open(sealed, with: opener, readiness, into: &slice, &report)
+    }
+    try openFollowing(of: &intake, reading: read, with: opener, readiness, into: &slice, &report)
+    return slice
+  }
+
+  /// Opens pending segments behind gaps that a slice closes, so that changes from many files are
+  /// written once.
+  ///
+  /// For each log, it opens twice as many as were applied the last time. Segments that are opened
+  /// in vain thus cost no more than applied ones.
+  private static func openFollowing(
+    of intake: inout Intake, reading bytes: (Identifier) throws -> [UInt8]?,
+    with opener: SegmentOpener, _ readiness: Readiness, into slice: inout Slice,
+    _ report: inout ReceiveReport
+  ) throws {
+    for author in Set(slice.opened.map(\.author)).sorted() {
+      for entry in intake.behindGap(of: author) where !isFull(slice) {
+        guard entry.first <= slice.end(of: author, in: opener.zone) + 1 else { break }
+        guard let sealed = try intake.takeWaiting(entry.digest, reading: bytes) else { continue }
+        open(sealed, with: opener, readiness, into: &slice, &report)
+      }
+    }
+  }
+
+  private static func isFull(_ slice: Slice) -> Bool {
+    slice.weight >= sliceWeight || slice.bytes >= sliceBytes
+  }
+
+  /// Opens one segment; a damaged one is reported and skipped.
+  private static func open(
+    _ sealed: Intake.Sealed, with opener: SegmentOpener, _ readiness: Readiness,
+    into slice: inout Slice, _ report: inout ReceiveReport
+  ) {
+    let zone = opener.zone
+    slice.bytes += sealed.bytes.count
+    slice.count += 1
+    if let waited = sealed.waited {
+      slice.waited.insert(sealed.digest)
+      if !waited.entry.wait.isPartlyApplied { slice.unjudged.insert(sealed.digest) }
+    }
+    if sealed.waited?.stored?.reason == .format { slice.unread.insert(sealed.digest) }
+    do {
+      let result = try opener.open(sealed.bytes, digest: sealed.digest) { author, first in
+        readiness.reason(
+          toKeepClosed: author, from: first, before: sealed.waited?.stored?.reason, slice, in: zone)
+      }
+      switch result {
+      case .opened(let segment):
+        slice.weight += segment.weight
+        slice.opened.append(segment)
+        slice.note(segment.author, segment.first...segment.last, in: zone)
+      case .waits(let reason):
+        let segment = PendingSegment(
+          digest: sealed.digest, reason: reason, bytes: sealed.bytes)
+        slice.unopened.append(segment)
+      }
+    } catch {
+      Probe.segmentRefused.hit()
+      report.refused.append((sealed.digest, "\(error)"))
+      // Damage in the own store says nothing about the file, which may be needed to repair it.
+      guard segmentDigest(sealed.bytes) == sealed.digest else { return }
+      report.noted.append(Refusals.Refused(digest: sealed.digest, kind: .forever))
+    }
+  }
+}
