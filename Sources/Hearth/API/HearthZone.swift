@@ -139,7 +139,9 @@ public struct HearthZone: Sendable {
     }
   }
 
-  /// Returns what a body reads now, and again after every change of a type that it has read.
+  /// Returns what a body reads now, and again after every change of what it has read.
+  ///
+  /// A count or sum depends only on the fields in its query, and on which records there are.
   ///
   /// ```swift
   /// for try await (open, all) in zone.observe(reading: { Counts(open: try $0.count(open)) }) { … }

@@ -52,7 +52,7 @@ public struct Observation<Element: Sendable>: AsyncSequence, Sendable {
                 var state = before
                 let element = try read(reader, &state)
                 // In the same turn: nothing can be written between the reading and this.
-                core.observers.restrict(number, to: reader.readTypes, in: zone)
+                core.observers.restrict(number, to: reader.readFields, in: zone)
                 return (element, state)
               }
             }

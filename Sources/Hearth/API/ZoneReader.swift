@@ -8,28 +8,29 @@ import HearthSync
 public class ZoneReader {
   let queries: SQLiteQueries
   let zone: ZoneID
-  /// The record types that were read, of which an observation wants to know.
-  private(set) var readTypes: Set<TypeID> = []
+  /// The fields of each type that were read, of which an observation wants to know.
+  private(set) var readFields: [TypeID: Set<FieldID>] = [:]
 
   init(_ queries: SQLiteQueries, of zone: ZoneID) {
     self.queries = queries
     self.zone = zone
   }
 
-  /// Prepares for reading records of a type; a transaction makes its own writes visible.
-  func prepare(toRead type: TypeID) throws {
-    readTypes.insert(type)
+  /// Prepares for reading fields of a type; a transaction makes its own writes visible.
+  func prepare(toRead fields: some Sequence<FieldID>, of type: TypeID) throws {
+    readFields[type, default: []].formUnion(fields)
   }
 
   /// Prepares for reading one record; a transaction makes its own writes visible.
-  func prepare(toRead key: RecordKey) throws {
-    readTypes.insert(key.type)
+  func prepare(toRead fields: [FieldID], of key: RecordKey) throws {
+    readFields[key.type, default: []].formUnion(fields)
   }
 
   func rows<Owner: Record>(_ query: Query<Owner>) throws -> [RecordRow] {
     let checked = try query.checked()
-    try prepare(toRead: checked.type)
-    return try queries.rows(checked, showing: Owner.schema.columns, in: zone)
+    let columns = Owner.schema.columns
+    try prepare(toRead: columns, of: checked.type)
+    return try queries.rows(checked, showing: columns, in: zone)
   }
 
   /// Returns the records that a query finds.
@@ -61,7 +62,7 @@ public class ZoneReader {
   func row<Owner: Record>(_ key: Key<Owner>) throws -> RecordRow? {
     let schema = Owner.schema
     let place = RecordKey(type: schema.type, id: key.identifier)
-    try prepare(toRead: place)
+    try prepare(toRead: schema.columns, of: place)
     return try queries.row(of: place, showing: schema.columns, in: zone)
   }
 
@@ -122,8 +123,20 @@ public class ZoneReader {
           .invalid, "the property \(path) is no field of \(Owner.schema.name)")
       }
     }
-    try prepare(toRead: checked.type)
+    try prepare(toRead: fields(of: checked, column, Owner.schema), of: checked.type)
     return try queries.value(function, of: column, checked, in: zone)
+  }
+
+  /// The fields on which one value over a query's records depends.
+  private func fields<Owner: Record>(
+    of query: RecordQuery, _ column: QueryColumn?, _ schema: Schema<Owner>
+  ) -> Set<FieldID> {
+    let texts = schema.fields.filter { $0.options.contains(.fullText) }.map(\.id)
+    var fields = query.condition?.fields(texts: texts) ?? []
+    for column in query.order.map(\.column) + (column.map { [$0] } ?? []) {
+      if case .field(let field) = column { fields.insert(field) }
+    }
+    return fields
   }
 
   /// Returns the key that every device derives for a name.

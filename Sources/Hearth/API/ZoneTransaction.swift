@@ -31,13 +31,13 @@ public final class ZoneTransaction: ZoneReader {
   /// Whether writes were tried, which must be undone before they are written.
   var hasScratch: Bool { scratch != nil }
 
-  override func prepare(toRead type: TypeID) throws {
-    try super.prepare(toRead: type)
+  override func prepare(toRead fields: some Sequence<FieldID>, of type: TypeID) throws {
+    try super.prepare(toRead: fields, of: type)
     if hiddenTypes.contains(type) { try reveal() }
   }
 
-  override func prepare(toRead key: RecordKey) throws {
-    try super.prepare(toRead: key)
+  override func prepare(toRead fields: [FieldID], of key: RecordKey) throws {
+    try super.prepare(toRead: fields, of: key)
     if hiddenKeys.contains(key) { try reveal() }
   }
 

@@ -8,8 +8,8 @@ final class ChangeObservers {
   /// One stream, and what it is about.
   private struct Observer {
     let continuation: AsyncStream<Void>.Continuation
-    /// The record types of a zone that concern it; nil if everything does.
-    var interest: (zone: ZoneID, types: Set<TypeID>)?
+    /// What it has read of a zone's records; nil if everything concerns it.
+    var interest: (zone: ZoneID, fields: [TypeID: Set<FieldID>])?
   }
 
   private var observers: [Int: Observer] = [:]
@@ -31,9 +31,9 @@ final class ChangeObservers {
     return (number, stream)
   }
 
-  /// Restricts a stream to changes of record types in a zone.
-  func restrict(_ number: Int, to types: Set<TypeID>, in zone: ZoneID) {
-    observers[number]?.interest = (zone, types)
+  /// Restricts a stream to changes of what was read of record types in a zone.
+  func restrict(_ number: Int, to fields: [TypeID: Set<FieldID>], in zone: ZoneID) {
+    observers[number]?.interest = (zone, fields)
   }
 
   /// Forgets the stream with a number.
@@ -45,7 +45,7 @@ final class ChangeObservers {
   func announce(_ touched: TouchedRecords) {
     for number in observers.keys.sorted() {
       guard let observer = observers[number] else { continue }
-      if let (zone, types) = observer.interest, !touched.concern(types, in: zone) { continue }
+      if let (zone, fields) = observer.interest, !touched.concern(fields, in: zone) { continue }
       observer.continuation.yield()
     }
   }

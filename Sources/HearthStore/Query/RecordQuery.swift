@@ -39,6 +39,22 @@ package indirect enum QueryCondition: Equatable, Sendable {
 }
 
 extension QueryCondition {
+  /// The fields on which the condition depends.
+  ///
+  /// - Parameter texts: the fields with a text index.
+  package func fields(texts: [FieldID]) -> Set<FieldID> {
+    switch self {
+    case .compare(.field(let field), _, _), .isOneOf(.field(let field), _),
+      .hasPrefix(.field(let field), _), .contains(let field, _):
+      [field]
+    case .compare(.id, _, _), .isOneOf(.id, _), .hasPrefix(.id, _): []
+    case .matches: Set(texts)
+    case .all(let parts), .any(let parts):
+      parts.reduce(into: []) { $0.formUnion($1.fields(texts: texts)) }
+    case .not(let part): part.fields(texts: texts)
+    }
+  }
+
   /// Both conditions, without nesting a chain of them.
   package func and(_ other: QueryCondition) -> QueryCondition {
     guard case .all(let parts) = self else { return .all([self, other]) }

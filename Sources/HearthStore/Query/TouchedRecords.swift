@@ -1,10 +1,17 @@
 import HearthCRDT
 
-/// The record types that were written since somebody asked last, by zone.
+/// The record types and fields that were written since somebody asked last, by zone.
 ///
-/// It may name types whose write was undone, and never leaves out one that was written.
+/// It may name what was not written, or whose write was undone. It never leaves out what was.
 package struct TouchedRecords: Equatable, Sendable {
-  private var types: [ZoneID: Set<TypeID>] = [:]
+  /// What was written of one type.
+  private struct Part: Equatable, Sendable {
+    /// Whether records were made, deleted or restored.
+    var isWhole = false
+    var fields: Set<FieldID> = []
+  }
+
+  private var types: [ZoneID: [TypeID: Part]] = [:]
   private var wholeZones: Set<ZoneID> = []
   /// Whether anything may have been written, such as by another process.
   private var isUnknown: Bool
@@ -14,16 +21,29 @@ package struct TouchedRecords: Equatable, Sendable {
     isUnknown = everything
   }
 
-  /// Whether nothing was written.
-  package var isEmpty: Bool { types.isEmpty && wholeZones.isEmpty && !isUnknown }
-
-  /// Whether records of one of the types in a zone may have been written.
-  package func concern(_ wanted: Set<TypeID>, in zone: ZoneID) -> Bool {
-    isUnknown || wholeZones.contains(zone) || !(types[zone]?.isDisjoint(with: wanted) ?? true)
+  /// Whether something of what was read in a zone may have changed: the fields of a type, or which
+  /// records there are.
+  package func concern(_ read: [TypeID: Set<FieldID>], in zone: ZoneID) -> Bool {
+    if isUnknown || wholeZones.contains(zone) { return true }
+    guard let parts = types[zone] else { return false }
+    return read.contains { type, fields in
+      guard let part = parts[type] else { return false }
+      return part.isWhole || !part.fields.isDisjoint(with: fields)
+    }
   }
 
   mutating func add(_ type: TypeID, in zone: ZoneID) {
-    types[zone, default: []].insert(type)
+    types[zone, default: [:]][type, default: Part()].isWhole = true
+  }
+
+  mutating func add(_ change: RecordState, of type: TypeID, in zone: ZoneID) {
+    // Which records there are changes only if the record was deleted at some time.
+    guard change.life.deletes.isEmpty else { return add(type, in: zone) }
+    let fields = change.entries.lazy.filter { entry in
+      // The value of a register that was not written is still in its column.
+      if case .register(let register) = entry.field { !register.isPartial } else { true }
+    }.map(\.id)
+    types[zone, default: [:]][type, default: Part()].fields.formUnion(fields)
   }
 
   mutating func addAll(of zone: ZoneID) {

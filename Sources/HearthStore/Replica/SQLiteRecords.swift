@@ -70,7 +70,11 @@ package final class SQLiteRecords: RecordStore {
   package func save(_ changes: [RecordChange], in zone: ZoneID) throws {
     let number = try zones.number(of: zone)
     for change in changes {
-      touched.add(change.key.type, in: zone)
+      if change.isNew {
+        touched.add(change.key.type, in: zone)
+      } else {
+        touched.add(change.state, of: change.key.type, in: zone)
+      }
       guard let table = tables[change.key.type] else {
         Probe.unknownTypeKept.hit()
         if Mutant.dropsUnknownTypes.isActive { continue }

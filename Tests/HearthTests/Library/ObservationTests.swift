@@ -34,6 +34,28 @@ struct ObservationTests {
     #expect(runs.count <= 4)
   }
 
+  @Test("A count is not woken by fields that are not in its query")
+  func otherFields() async throws {
+    let zone = try await Shopping().zone()
+    let item = try await zone.insert(Item(name: "Milk"))
+    let runs = Runs()
+    let counts = zone.observe { reader in
+      runs.add()
+      return try reader.count(Item.where(\.isBought == true))
+    }
+    async let bought = counts.first { $0 == 1 }
+    while runs.count == 0 { _ = try await zone.get(item.id) }
+    for number in 0..<20 { try await zone.update(item.id) { $0.note = "\(number)" } }
+    #expect(runs.count == 1)
+    try await zone.update(item.id) { $0.isBought = true }
+    #expect(try await bought == 1)
+    #expect(runs.count == 2)
+    // A deletion concerns every count.
+    async let none = counts.first { $0 == 0 }
+    try await zone.delete(item.id)
+    #expect(try await none == 0)
+  }
+
   @Test("Equal results are not repeated")
   func equal() async throws {
     let zone = try await Shopping().zone()
