@@ -55,7 +55,7 @@ package struct InvitationLink {
         ? try InvitationLink.relay(Base32.decode(String(parts[2]))) : nil
       application =
         parts.count > 3 && !parts[3].isEmpty
-        ? String(decoding: try Base32.decode(String(parts[3])), as: UTF8.self) : nil
+        ? try InvitationLink.application(Base32.decode(String(parts[3]))) : nil
     } catch {
       let fault = words(of: error)
       throw HearthError(
@@ -94,6 +94,13 @@ package struct InvitationLink {
       throw CryptoError(.malformed, "its second part is not a folder path.")
     }
     return path
+  }
+
+  private static func application(_ bytes: [UInt8]) throws -> String {
+    guard bytes.count <= SchemaCheck.maximumIdentifierBytes,
+      let identifier = String(validating: bytes, as: UTF8.self)
+    else { throw CryptoError(.malformed, "its last part is not an application's identity.") }
+    return identifier
   }
 
   private static func relay(_ bytes: [UInt8]) throws -> RelayAddress {
