@@ -144,15 +144,15 @@ public struct HearthZone: Sendable {
   /// A count or sum depends only on the fields in its query, and on which records there are.
   ///
   /// ```swift
-  /// for try await (open, all) in zone.observe(reading: { Counts(open: try $0.count(open)) }) { … }
+  /// for try await count in zone.observe(reading: { try $0.count(open) }) { show(count) }
   /// ```
   public func observe<Result: Sendable & Equatable>(
     reading body: @escaping @Sendable (ZoneReader) throws -> Result
   ) -> Observation<Result> {
     Observation(node: node, zone: zone) { reader, last in
       let result = try body(reader)
-      if let before = last as? Result, before == result { return nil }
-      last = result
+      if let before = last as? Observed<Result>, before.value == result { return nil }
+      last = Observed(value: result)
       return result
     }
   }

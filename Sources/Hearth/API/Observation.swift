@@ -2,6 +2,11 @@ import HearthCRDT
 import HearthStore
 import HearthSync
 
+/// The last result of an observation, which may be nil itself.
+struct Observed<Value: Sendable>: Sendable {
+  let value: Value
+}
+
 /// What a zone shows now, and again after each change that concerns it.
 ///
 /// Changes in quick succession arrive as one, and equal results are not repeated. A reader that is

@@ -90,6 +90,17 @@ struct ObservationTests {
     #expect(runs.count == 2)
   }
 
+  @Test("Nothing is a result too")
+  func nothing() async throws {
+    let zone = try await Shopping().zone()
+    var seen = zone.observe { try $0.first(Item.all) }.makeAsyncIterator()
+    #expect(try await seen.next() == .some(nil))
+    let item = try await zone.insert(Item(name: "Milk"))
+    #expect(try await seen.next() == item)
+    try await zone.delete(item.id)
+    #expect(try await seen.next() == .some(nil))
+  }
+
   @Test("An observation ends with its task")
   func cancelled() async throws {
     let zone = try await Shopping().zone()
