@@ -56,6 +56,16 @@ struct QueryPlanTests {
     #expect(!whole.contains("TEMP B-TREE"))
   }
 
+  @Test("Words are searched once, and each match is looked up")
+  func words() throws {
+    var query = RecordQuery(QueryPlanTests.type)
+    query.condition = .matches("milk")
+    let lines = try plan(query).split(separator: "\n")
+    let search = try #require(lines.firstIndex { $0.contains("f VIRTUAL TABLE") })
+    let lookup = try #require(lines.firstIndex { $0.contains("r USING INTEGER PRIMARY KEY") })
+    #expect(search < lookup)
+  }
+
   @Test("A prefix is a range of an index")
   func prefix() throws {
     var query = RecordQuery(QueryPlanTests.type)
