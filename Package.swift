@@ -126,7 +126,7 @@ let package = Package(
       ] + (hasPostgres ? ["HearthRelayPostgres"] : []),
       swiftSettings: settings + (hasPostgres ? [.define("HEARTH_POSTGRES")] : [])),
     .executableTarget(
-      name: "notes-example", dependencies: ["Hearth", "HearthCRDT"], path: "Examples/Notes",
+      name: "notes-example", dependencies: ["Hearth"], path: "Examples/Notes",
       swiftSettings: settings),
     .executableTarget(
       name: "hearth-bench",

@@ -175,7 +175,7 @@ struct NodeReplicasTests {
         Issue.record("it goes on with replicas that are closed")
       }
     }
-    #expect(refusal(of: replicas) == .invalid)
+    #expect(refusal(of: replicas) == .closed)
     #expect(throws: StoreError.self) { try replicas.store.facts.value(of: "kept") }
     try home.expect(free: true)
   }

@@ -1,14 +1,35 @@
 import HearthCRDT
 import HearthMembership
-import HearthStore
 import HearthSync
+
+/// The person and device of a node that is created.
+public struct NodeOwner: Sendable {
+  let person: String
+  let device: String
+
+  /// A new person, or one who joins on a further device by a link.
+  public static func new(person: String, device: String = "device") -> NodeOwner {
+    NodeOwner(person: person, device: device)
+  }
+}
+
+/// The result of a sync.
+public struct SyncResult: Sendable {
+  /// The number of changes that were received.
+  public let received: Int
+  /// The number of sealed segments that were given to transports.
+  public let published: Int
+  /// What went wrong with single transports and files, in words.
+  public let problems: [String]
+}
 
 /// One installation on a device: it opens the replicas, provides the databases, and syncs.
 ///
 /// ```swift
-/// let node = try await HearthNode.open(at: directory, schema: [Note.self], person: "Anna")
-/// let zone = try await node.shared.createZone(named: "Home")
-/// try await zone.write { try $0.insert(Note(title: "Dishes")) }
+/// let app = AppSchema("org.example.notes", [Note.self])
+/// let node = try await HearthNode.open(at: directory, app, as: .new(person: "Anna"))
+/// let zone = try await node.shared.zone(named: "Home", create: true)
+/// try await zone.insert(Note(title: "Dishes"))
 /// try await node.addFolder("/media/stick/home")
 /// let link = try await zone.invite(role: .member, uses: 1, expires: .days(7))
 /// try await node.sync()
@@ -26,28 +47,25 @@ public final class HearthNode: Sendable {
   ///
   /// - Parameters:
   ///   - path: the node's own folder; never a shared one.
-  ///   - schema: the record types of the program.
-  ///   - person: the name of the node's person; used when the node is created.
-  ///   - device: the name of the device; used when the node is created.
+  ///   - app: the application, to which the node belongs from then on.
+  ///   - owner: the person and device of a node that is created; nil to open only one that exists.
   ///   - passphrase: protects the key file, if given.
-  /// - Throws: ``HearthError``, with the fault and the remedy.
+  /// - Throws: ``HearthError``: `schema` if a declaration contradicts itself or what the node
+  ///   holds, `otherApplication`, `noNode`, `locked`, `passphrase`, `corrupt`.
   public static func open(
-    at path: String, schema: [any SyncedRecord.Type], person: String, device: String = "device",
-    passphrase: String? = nil
-  ) async throws -> HearthNode {
-    let records = NodeSchema(records: schema.map { $0.schema })
-    guard !records.records.contains(where: { $0.id == RecoveryBundles.locationType }) else {
-      throw HearthError(
-        .invalid, "Hearth reserves record type 16383: give yours another number")
-    }
+    at path: String, _ app: AppSchema, as owner: NodeOwner? = nil, passphrase: String? = nil
+  ) async throws(HearthError) -> HearthNode {
+    let schema = try app.checked()
     let secret = passphrase.map { Array($0.utf8) }
-    if try NodeFolder(path).holdsNode() {
+    return try await reported {
+      guard let owner, try !NodeFolder(path).holdsNode() else {
+        return HearthNode(node: try await Node.open(at: path, passphrase: secret, schema: schema))
+      }
       return HearthNode(
-        node: try await Node.open(at: path, passphrase: secret, schema: records))
+        node: try await Node.create(
+          at: path, person: owner.person, device: owner.device, passphrase: secret,
+          schema: schema))
     }
-    return HearthNode(
-      node: try await Node.create(
-        at: path, person: person, device: device, passphrase: secret, schema: records))
   }
 
   /// The zones of this person's devices.
@@ -58,17 +76,17 @@ public final class HearthNode: Sendable {
 
   /// Adds a folder as a transport: one that a file synchroniser, a network share or a USB stick
   /// carries between devices.
-  public func addFolder(_ path: String) async throws {
-    _ = try await node.transports.add(folder: path)
+  public func addFolder(_ path: String) async throws(HearthError) {
+    try await reported { _ = try await node.transports.add(folder: path) }
   }
 
   /// Adds a relay as a transport.
   ///
   /// - Parameters:
-  ///   - address: the line that `hearth-relay serve` printed.
+  ///   - address: the line that the relay printed when it was started.
   ///   - token: the token from the relay's operator, if the relay requires one.
-  public func addRelay(_ address: String, token: String? = nil) async throws {
-    _ = try await node.transports.add(relay: address, token: token)
+  public func addRelay(_ address: String, token: String? = nil) async throws(HearthError) {
+    try await reported { _ = try await node.transports.add(relay: address, token: token) }
   }
 
   /// Joins a shared zone by an invitation's link.
@@ -77,45 +95,35 @@ public final class HearthNode: Sendable {
   ///   - link: the result of ``HearthZone/invite(role:uses:expires:)``.
   ///   - folder: the shared folder on this device, or a relay's address, if it differs from the
   ///     link's.
-  public func join(_ link: String, folder: String? = nil) async throws -> HearthZone {
-    let zone = try await node.invitations.join(try InvitationLink(text: link), at: folder)
-    return HearthZone(node: node, id: zone)
+  /// - Throws: `otherApplication` if another application made the link.
+  public func join(
+    _ link: String, folder: String? = nil
+  ) async throws(HearthError) -> HearthZone {
+    try await reported {
+      let zone = try await node.invitations.join(try InvitationLink(text: link), at: folder)
+      let name = await node.dataZones().first { $0.id == zone }?.name ?? ""
+      return HearthZone(node: node, zone: zone, name: name)
+    }
   }
 
   /// Syncs with every folder and relay.
   ///
-  /// - Returns: the number of received changes, and the problems in words.
-  public func sync() async throws -> (received: Int, problems: [String]) {
-    let report = try await node.sync()
-    let problems = report.transports.flatMap { transport in
-      (transport.failure.map { [$0] } ?? [])
-        + transport.problems.filter(\.hidesData).map { "\($0.place): \($0.fault)" }
+  /// A transport that cannot be reached is one of the result's problems, and no error.
+  @discardableResult
+  public func sync() async throws(HearthError) -> SyncResult {
+    try await reported {
+      let report = try await node.sync()
+      let problems = report.transports.flatMap { transport in
+        (transport.failure.map { [$0] } ?? [])
+          + transport.problems.filter(\.hidesData).map { "\($0.place): \($0.fault)" }
+      }
+      return SyncResult(
+        received: report.received, published: report.published, problems: problems)
     }
-    return (report.received, problems)
   }
 
   /// Closes the node; no other call may follow.
-  public func close() async throws {
-    try await node.close()
-  }
-}
-
-/// The private or the shared database of a node.
-public struct HearthDatabase: Sendable {
-  let node: Node
-  let kind: DatabaseKind
-
-  /// Creates a shared zone; the private database has its single zone from the start.
-  public func createZone(named name: String) async throws -> HearthZone {
-    guard kind == .shared else {
-      throw HearthError(.invalid, "the private database has one zone: use zones()")
-    }
-    return HearthZone(node: node, id: try await node.createHousehold(named: name))
-  }
-
-  /// Returns the zones, in order of name.
-  public func zones() async -> [HearthZone] {
-    await node.dataZones().filter { $0.database == kind }
-      .map { HearthZone(node: node, id: $0.id) }
+  public func close() async throws(HearthError) {
+    try await reported { try await node.close() }
   }
 }

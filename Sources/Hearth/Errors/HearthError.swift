@@ -34,6 +34,28 @@ public struct HearthError: Error, Sendable {
     public static let corrupt = Code(rawValue: "corrupt")
     /// A disk or file failed.
     public static let io = Code(rawValue: "io")
+    /// The disk is full; nothing was changed.
+    public static let full = Code(rawValue: "full")
+    /// A value, transaction or query is beyond a limit.
+    public static let tooLarge = Code(rawValue: "tooLarge")
+    /// A declaration of the application contradicts itself, or what the node already holds.
+    public static let schema = Code(rawValue: "schema")
+    /// The node or zone belongs to another application.
+    public static let otherApplication = Code(rawValue: "otherApplication")
+    /// A record's stored content does not fit the program's type.
+    public static let unreadable = Code(rawValue: "unreadable")
+    /// A newer version of Hearth wrote the data: update this program.
+    public static let newerFormat = Code(rawValue: "newerFormat")
+    /// An earlier version of Hearth wrote the data, in formats that this version cannot read.
+    public static let earlierFormat = Code(rawValue: "earlierFormat")
+    /// The invitation has expired.
+    public static let expired = Code(rawValue: "expired")
+    /// The invitation was closed or has no uses left.
+    public static let used = Code(rawValue: "used")
+    /// The node was closed.
+    public static let closed = Code(rawValue: "closed")
+    /// The calling task was cancelled; nothing was changed.
+    public static let cancelled = Code(rawValue: "cancelled")
   }
 
   /// The kind of failure.

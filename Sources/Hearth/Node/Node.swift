@@ -303,7 +303,10 @@ package actor Node {
   // MARK: Observing
 
   /// Returns a stream of possible changes; several changes may be one element.
-  package func news() -> AsyncStream<Void> {
+  package func news() -> AsyncStream<Void> { changes().stream }
+
+  /// Returns a stream of possible changes, with the number by which it can be restricted.
+  func changes() -> (number: Int, stream: AsyncStream<Void>) {
     core.observers.add { [weak self] number in
       guard let self else { return }
       Task { await self.forget(observer: number) }

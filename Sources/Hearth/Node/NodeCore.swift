@@ -22,6 +22,8 @@ final class NodeCore: NodeWork {
   var lastReport = SyncReport()
   /// The group of a private database that this node is about to join.
   var joiningGroup: GroupID?
+  /// The shared zones that are known to belong to this node's application.
+  var ownZones: Set<ZoneID> = []
   /// The relays in use, by address.
   var relays: [String: RelayTransport] = [:]
   /// The listener for the progress of long transfers.

@@ -40,8 +40,8 @@ extension NodeWork {
   /// The wall clock of this node.
   func now() -> UInt64 { core.clock() }
 
-  /// Notifies the observers.
-  func announce() { core.observers.announce() }
+  /// Notifies the observers of what was written since the last time.
+  func announce() { core.observers.announce(replicas.takeTouched()) }
 
   /// Performs all steps or none: a rejected device keeps no zones, keys or transport of the
   /// household.

@@ -21,12 +21,19 @@ package struct NodeSchema: Sendable {
   package let naturalKeys: [TypeID: FieldID]
   /// The name of a shared zone in its own records; nil if they have none.
   package let zoneName: (@Sendable (any ProjectionSource) throws -> String?)?
+  /// The identity of the application; nil for a program without one.
+  package let application: String?
+  /// What queries of the record types rely on.
+  package let lookups: [TypeLookups]
 
   package init(
     records: [RecordSchema], projections: [any Projection] = [], policy: RolePolicy = RolePolicy(),
     naturalKeys: [TypeID: FieldID] = [:],
-    zoneName: (@Sendable (any ProjectionSource) throws -> String?)? = nil
+    zoneName: (@Sendable (any ProjectionSource) throws -> String?)? = nil,
+    application: String? = nil, lookups: [TypeLookups] = []
   ) {
+    self.application = application
+    self.lookups = lookups
     self.records = records
     self.projections = projections
     self.policy = policy
@@ -40,7 +47,8 @@ extension NodeReplicas.Content {
 
   private static func openStore(_ folder: NodeFolder, _ schema: NodeSchema) throws -> ReplicaStore {
     try ReplicaStore(
-      path: folder.database, schema: schema.records, projections: schema.projections)
+      path: folder.database, schema: schema.records, projections: schema.projections,
+      application: schema.application, lookups: schema.lookups)
   }
 
   /// Makes a new database that says whose it is.

@@ -38,6 +38,8 @@ final class NodeReplicas: ReplicaTurns {
   /// How many bytes of segments a turn applies, by what the last ones took.
   private(set) var batchBytes = 256 * 1024
   private var isClosed = false
+  /// Whether another process may have written since the observers were notified.
+  private var wasReadAnew = false
   /// The replicas at which the present task works.
   @TaskLocal private static var own: Set<ObjectIdentifier> = []
 
@@ -239,7 +241,15 @@ final class NodeReplicas: ReplicaTurns {
     engine = content.engine
     profile = content.profile
     store = content.engine.store
+    wasReadAnew = true
     try former.close()
+  }
+
+  /// Returns what was written since the last call.
+  func takeTouched() -> TouchedRecords {
+    defer { wasReadAnew = false }
+    let touched = store.records.takeTouched()
+    return wasReadAnew ? TouchedRecords(everything: true) : touched
   }
 
   /// Ends the work; whatever is called afterwards, or waits now, fails.
@@ -253,5 +263,5 @@ final class NodeReplicas: ReplicaTurns {
     try store.close()
   }
 
-  private static let closed = HearthError(.invalid, "the node was closed")
+  private static let closed = HearthError(.closed, "the node was closed")
 }

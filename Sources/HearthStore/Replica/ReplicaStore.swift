@@ -18,6 +18,8 @@ package final class ReplicaStore: Store {
   package let snapshots: SQLiteSnapshots
   package let facts: SQLiteFacts
   package let notices: SQLiteNotices
+  /// Answers programs' queries.
+  package let queries: SQLiteQueries
   /// True from a failed transaction until the cached values are read again.
   private var remembersUndone = false
   /// The path of the database.
@@ -32,11 +34,14 @@ package final class ReplicaStore: Store {
   ///   - path: the database file, whose folder must exist; or `inMemoryPath`.
   ///   - schema: the record types of the program.
   ///   - projections: the derived tables to maintain.
+  ///   - application: the program's identity; nil if it has none. A file of another one is refused.
+  ///   - lookups: what queries of the record types rely on.
   ///   - vfs: the name of a VFS registered with SQLite that contains the file; nil for the
   ///     system's.
   /// - Throws: `StoreError`, with the fault of the file and the remedy.
   package init(
-    path: String, schema: [RecordSchema], projections: [any Projection] = [], vfs: String? = nil
+    path: String, schema: [RecordSchema], projections: [any Projection] = [],
+    application: String? = nil, lookups: [TypeLookups] = [], vfs: String? = nil
   ) throws {
     self.path = path
     let queue = try ReplicaFile.open(path, vfs: vfs)
@@ -60,11 +65,13 @@ package final class ReplicaStore: Store {
     log = SQLiteLog(connection: connection, authors: authors, zones: zones)
     pending = SQLitePending(connection: connection, zones: zones)
     snapshots = SQLiteSnapshots(connection: connection, zones: zones)
-    facts = SQLiteFacts(connection: connection)
+    let facts = SQLiteFacts(connection: connection)
+    self.facts = facts
     notices = SQLiteNotices(connection: connection)
     do {
-      let (stored, derived) = try connection.transaction {
+      let (stored, derived, queries) = try connection.transaction {
         try zones.reload()
+        try ApplicationMark(connection: connection, facts: facts).require(application)
         let tables = try SchemaRegistry(connection: connection).register(schema) {
           RowCodec(table: $0, connection: connection, authors: authors)
         }
@@ -73,9 +80,11 @@ package final class ReplicaStore: Store {
         let cache = ProjectionCache(connection: connection, zones: zones, records: records)
         let derived = SQLiteProjections(projections, cache: cache)
         try derived.prepare()
-        return (records, derived)
+        let queries = try SQLiteQueries(
+          connection: connection, zones: zones, records: records, facts: facts, lookups: lookups)
+        return (records, derived, queries)
       }
-      (records, self.projections) = (stored, derived)
+      (records, self.projections, self.queries) = (stored, derived, queries)
     } catch {
       throw ReplicaFile.opened(error, path: path)
     }

@@ -8,6 +8,7 @@ package final class SQLiteRecords: RecordStore {
   private let connection: Connection
   private let authors: AuthorNumbers
   private let zones: SQLiteZones
+  private var touched = TouchedRecords()
 
   init(
     tables: [TypeID: TypeTable], connection: Connection, authors: AuthorNumbers, zones: SQLiteZones
@@ -21,6 +22,12 @@ package final class SQLiteRecords: RecordStore {
   /// The declared types, in order of number.
   package var schemas: [RecordSchema] {
     tables.values.map(\.schema).sorted { $0.id < $1.id }
+  }
+
+  /// Returns what was written since the last call.
+  package func takeTouched() -> TouchedRecords {
+    defer { touched = TouchedRecords() }
+    return touched
   }
 
   private func codec(_ table: TypeTable) -> RowCodec {
@@ -63,6 +70,11 @@ package final class SQLiteRecords: RecordStore {
   package func save(_ changes: [RecordChange], in zone: ZoneID) throws {
     let number = try zones.number(of: zone)
     for change in changes {
+      if change.isNew {
+        touched.add(change.key.type, in: zone)
+      } else {
+        touched.add(change.state, of: change.key.type, in: zone)
+      }
       guard let table = tables[change.key.type] else {
         Probe.unknownTypeKept.hit()
         if Mutant.dropsUnknownTypes.isActive { continue }
@@ -80,6 +92,7 @@ package final class SQLiteRecords: RecordStore {
   package func insert(_ events: [(RecordKey, EventState)], in zone: ZoneID) throws {
     let number = try zones.number(of: zone)
     for (key, event) in events {
+      touched.add(key.type, in: zone)
       if let table = tables[key.type] {
         try codec(table).insert(.event(event), key: key, zone: number)
       } else {
@@ -123,6 +136,7 @@ package final class SQLiteRecords: RecordStore {
   }
 
   package func removeAll(of zone: ZoneID) throws {
+    touched.addAll(of: zone)
     let number = try zones.number(of: zone)
     for type in tables.keys.sorted() {
       guard let table = tables[type] else { continue }

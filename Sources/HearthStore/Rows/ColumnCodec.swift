@@ -87,6 +87,11 @@ enum ColumnCodec {
       decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
+  /// Reads hexadecimal digits; nil for anything else.
+  static func bytes(hex text: String) -> [UInt8]? {
+    text.utf8.count.isMultiple(of: 2) ? try? unhex(text) : nil
+  }
+
   private static func unhex(_ text: String) throws -> [UInt8] {
     let digits = Array(text.utf8)
     var bytes: [UInt8] = []

@@ -10,6 +10,9 @@ final class Connection {
   let queue: DatabaseQueue
   private let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
+  /// The statements of programs' queries, whose texts are not known before and may be many.
+  private var queryStatements: [String: Statement] = [:]
+  private static let maximumQueryStatements = 128
   private var depth = 0
   /// Whether it was closed: SQLite's handle must not be used any more.
   private var isClosed = false
@@ -47,7 +50,7 @@ final class Connection {
 
   /// Finalises every statement, then closes.
   func close() throws {
-    try run { _ in statements.removeAll() }
+    try run { _ in forgetStatements() }
     isClosed = true
     try queue.close()
   }
@@ -151,6 +154,18 @@ final class Connection {
     return statement
   }
 
+  /// Returns the prepared statement of a program's query; only the last ones are kept.
+  ///
+  /// - Throws: the errors of ``statement(_:)``.
+  func queryStatement(_ sql: String) throws -> Statement {
+    try requireTransaction(for: sql)
+    if let present = queryStatements[sql] { return present.reset() }
+    if queryStatements.count >= Connection.maximumQueryStatements { queryStatements.removeAll() }
+    let statement = try Statement(sql, on: handle)
+    queryStatements[sql] = statement
+    return statement
+  }
+
   private func requireTransaction(for sql: String) throws {
     guard isTransacting, sqlite3_get_autocommit(handle) != 0 else { return }
     throw failure
@@ -179,6 +194,7 @@ final class Connection {
   /// Discards prepared statements, before tables change their shape.
   func forgetStatements() {
     statements.removeAll()
+    queryStatements.removeAll()
   }
 
   static func error(_ handle: OpaquePointer?, _ status: Int32, _ doing: String) -> StoreError {

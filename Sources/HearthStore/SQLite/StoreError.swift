@@ -28,6 +28,10 @@ package struct StoreError: Error, Sendable {
     package static let earlierFormat = Code(rawValue: "earlierFormat")
     /// A declaration contradicts an earlier one.
     package static let schema = Code(rawValue: "schema")
+    /// A query is beyond a limit.
+    package static let tooLarge = Code(rawValue: "tooLarge")
+    /// Another application's data is in the file.
+    package static let otherApplication = Code(rawValue: "otherApplication")
     /// A statement that should have worked failed.
     package static let failed = Code(rawValue: "failed")
   }

@@ -95,6 +95,15 @@ struct SchemaRegistry {
             + "number: choose another name")
       }
       guard let present = stored.first(where: { $0.id == schema.id }) else { continue }
+      for field in schema.fields {
+        let former = present.fields.first { $0.id.rawValue & 0x3fff == field.id.rawValue & 0x3fff }
+        guard former == nil || former?.id == field.id else {
+          throw StoreError(
+            .schema,
+            "field \(field.name) of \(schema.name) was declared before as another kind of field: "
+              + "give the new meaning a new number")
+        }
+      }
       let rest = present.fields.filter { schema.field($0.id) == nil }
       for field in schema.fields where rest.contains(where: { $0.name == field.name }) {
         throw StoreError(

@@ -1,0 +1,62 @@
+import HearthCRDT
+import HearthMembership
+import HearthSync
+
+/// The private or the shared database of a node.
+public struct HearthDatabase: Sendable {
+  let node: Node
+  let kind: DatabaseKind
+
+  /// Creates a shared zone for this application; the private database has its single zone from the
+  /// start.
+  public func createZone(named name: String) async throws(HearthError) -> HearthZone {
+    try await reported {
+      guard kind == .shared else {
+        throw HearthError(.invalid, "the private database has one zone: use zones()")
+      }
+      let zone = try await node.working { try ZoneFounding(core: $0).found(name) }
+      return HearthZone(node: node, zone: zone, name: name)
+    }
+  }
+
+  /// Returns the zones, in order of name.
+  public func zones() async -> [HearthZone] {
+    await node.dataZones().filter { $0.database == kind }
+      .map { HearthZone(node: node, zone: $0.id, name: $0.name) }
+  }
+
+  /// Returns the first zone with a name.
+  ///
+  /// - Parameter create: whether it is created if there is none.
+  /// - Throws: `notFound` if there is none.
+  public func zone(named name: String, create: Bool = false) async throws(HearthError) -> HearthZone
+  {
+    if let zone = await zones().first(where: { $0.name == name }) { return zone }
+    guard create else {
+      throw HearthError(.notFound, "there is no zone named \(printable(name))")
+    }
+    return try await createZone(named: name)
+  }
+}
+
+/// Creates shared zones that belong to the node's application.
+private struct ZoneFounding: NodeWork {
+  let core: NodeCore
+
+  func found(_ name: String) throws -> ZoneID {
+    let zone = try takeBack(unlessDone: {
+      let created = try engine.createGroup(
+        GroupFounding(
+          database: .shared, zoneNames: [name], person: person, personName: profile.personName,
+          deviceName: profile.deviceName), nowMilliseconds: now())
+      guard let zone = created.zones.first else {
+        throw HearthError(.corrupt, "the group has no zone")
+      }
+      let claim = ZoneIdentity(core: core, zone: zone).claim()
+      if !claim.isEmpty { _ = try engine.write(claim, to: zone, nowMilliseconds: now()) }
+      return zone
+    })
+    announce()
+    return zone
+  }
+}

@@ -1,0 +1,74 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+
+/// The last result of an observation, which may be nil itself.
+struct Observed<Value: Sendable>: Sendable {
+  let value: Value
+}
+
+/// What a zone shows now, and again after each change that concerns it.
+///
+/// Changes in quick succession arrive as one, and equal results are not repeated. A reader that is
+/// slow skips states. It ends when the node is closed, and when the reading task is cancelled.
+public struct Observation<Element: Sendable>: AsyncSequence, Sendable {
+  /// Reads an element; nil if it is the same as the last one.
+  typealias Reading = @Sendable (ZoneReader, inout (any Sendable)?) throws -> Element?
+
+  let node: Node
+  let zone: ZoneID
+  let read: Reading
+
+  /// Begins to observe.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(node: node, zone: zone, read: read)
+  }
+
+  /// Waits for one state after the other.
+  public struct Iterator: AsyncIteratorProtocol {
+    let node: Node
+    let zone: ZoneID
+    let read: Reading
+    private var number = 0
+    private var news: AsyncStream<Void>.Iterator?
+    private var last: (any Sendable)?
+
+    init(node: Node, zone: ZoneID, read: @escaping Reading) {
+      self.node = node
+      self.zone = zone
+      self.read = read
+    }
+
+    /// Waits for the next state; nil at the end.
+    ///
+    /// - Throws: ``HearthError``, or what the body of ``HearthZone/observe(reading:)`` throws.
+    public mutating func next() async throws -> Element? {
+      if news == nil {
+        let changes = await node.changes()
+        number = changes.number
+        news = changes.stream.makeAsyncIterator()
+      }
+      while await news?.next(isolation: #isolation) != nil {
+        let (zone, read, number, before) = (zone, read, number, last)
+        do {
+          let (element, state) = try await HearthZone.reported {
+            try await node.working { core in
+              try ZoneWork(core: core, zone: zone).read { reader in
+                var state = before
+                let element = try read(reader, &state)
+                // In the same turn: nothing can be written between the reading and this.
+                core.observers.restrict(number, to: reader.readFields, in: zone)
+                return (element, state)
+              }
+            }
+          }
+          last = state
+          if let element { return element }
+        } catch let error as HearthError where error.code == .closed {
+          return nil
+        }
+      }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+
+/// The reads and writes of one transaction of a zone.
+///
+/// Reads see what the transaction has written, and what nobody else writes meanwhile. It is valid
+/// only in the body that gets it.
+public final class ZoneTransaction: ZoneReader {
+  /// Makes the engine on which writes are tried, so that reads see them.
+  private let makeScratch: () -> Engine<ReplicaStore>
+  private let now: UInt64
+  private var scratch: Engine<ReplicaStore>?
+  private(set) var operations: [Operation] = []
+  /// How many of the operations are visible to reads.
+  private var visibleCount = 0
+  /// What the operations write that is not visible yet.
+  private var hiddenKeys: Set<RecordKey> = []
+  private var hiddenTypes: Set<TypeID> = []
+  private var deleted: Set<RecordKey> = []
+
+  init(
+    _ queries: SQLiteQueries, of zone: ZoneID, now: UInt64,
+    makeScratch: @escaping () -> Engine<ReplicaStore>
+  ) {
+    self.makeScratch = makeScratch
+    self.now = now
+    super.init(queries, of: zone)
+  }
+
+  /// Whether writes were tried, which must be undone before they are written.
+  var hasScratch: Bool { scratch != nil }
+
+  override func prepare(toRead fields: some Sequence<FieldID>, of type: TypeID) throws {
+    try super.prepare(toRead: fields, of: type)
+    if hiddenTypes.contains(type) { try reveal() }
+  }
+
+  override func prepare(toRead fields: [FieldID], of key: RecordKey) throws {
+    try super.prepare(toRead: fields, of: key)
+    if hiddenKeys.contains(key) { try reveal() }
+  }
+
+  private func reveal() throws {
+    var engine = scratch ?? makeScratch()
+    _ = try engine.write(
+      Array(operations[visibleCount...]), to: zone, nowMilliseconds: now)
+    scratch = engine
+    visibleCount = operations.count
+    hiddenKeys = []
+    hiddenTypes = []
+  }
+
+  private func append(_ added: [Operation]) throws {
+    for operation in added {
+      guard !deleted.contains(operation.key) else {
+        throw HearthError(
+          .invalid, "a record cannot be written after its deletion in one transaction")
+      }
+      hiddenKeys.insert(operation.key)
+      hiddenTypes.insert(operation.key.type)
+    }
+    operations += added
+  }
+
+  /// Inserts a new record.
+  ///
+  /// A record with the key that was deleted is made anew.
+  ///
+  /// - Returns: the record.
+  /// - Throws: `exists` if there is a record with its key.
+  @discardableResult
+  public func insert<Owner: Record>(_ record: Owner) throws(HearthError) -> Owner {
+    try reported {
+      let codec = RecordCodec<Owner>()
+      var added = codec.creation(of: record)
+      if let former = try row(record.id) {
+        guard !former.isAlive else {
+          throw HearthError(
+            .exists, "there is a record of \(Owner.schema.name) with the key \(record.id)")
+        }
+        // The fields of the deleted record would show through where the new one has nothing.
+        if case .record(let old) = codec.read(former) {
+          added = [added[0]] + codec.difference(from: old, to: record)
+        }
+      }
+      try append(added)
+      return record
+    }
+  }
+
+  /// Changes a record: only the fields that the body changes are written.
+  ///
+  /// What others write to other fields at the same time stays, and so does what they add to a
+  /// counter or set.
+  ///
+  /// - Returns: the changed record.
+  /// - Throws: `notFound` if there is no record with the key; `unreadable`; what the body throws.
+  @discardableResult
+  public func update<Owner: Record>(
+    _ key: Key<Owner>, _ body: (inout Owner) throws -> Void
+  ) throws -> Owner {
+    let old: Owner? = try get(key)
+    guard let old else {
+      throw HearthError(.notFound, "there is no record of \(Owner.schema.name) with the key \(key)")
+    }
+    var new = old
+    try body(&new)
+    try write(from: old, to: new)
+    return new
+  }
+
+  /// Writes what differs between a record as it was read and as it should be.
+  ///
+  /// What others wrote since it was read stays, in the fields that do not differ.
+  ///
+  /// - Throws: `notFound` if the record does not exist any more.
+  public func update<Owner: Record>(from old: Owner, to new: Owner) throws(HearthError) {
+    try reported {
+      guard let row = try row(old.id), row.isAlive else {
+        throw HearthError(
+          .notFound, "there is no record of \(Owner.schema.name) with the key \(old.id)")
+      }
+      try write(from: old, to: new)
+    }
+  }
+
+  private func write<Owner: Record>(from old: Owner, to new: Owner) throws(HearthError) {
+    try reported {
+      guard old.id == new.id else {
+        throw HearthError(.invalid, "a record's key cannot change")
+      }
+      try append(RecordCodec<Owner>().difference(from: old, to: new))
+    }
+  }
+
+  /// Deletes a record; a change that somebody makes to it at the same time restores it.
+  ///
+  /// - Returns: whether there was a record with the key.
+  @discardableResult
+  public func delete<Owner: Record>(_ key: Key<Owner>) throws(HearthError) -> Bool {
+    try reported {
+      guard let row = try row(key), row.isAlive else { return false }
+      let place = RecordKey(type: Owner.schema.type, id: key.identifier)
+      try append([Operation(place, .delete)])
+      deleted.insert(place)
+      return true
+    }
+  }
+
+  /// Restores a deleted record with the fields that it had.
+  ///
+  /// - Returns: whether there was a deleted record with the key.
+  @discardableResult
+  public func restore<Owner: Record>(_ key: Key<Owner>) throws(HearthError) -> Bool {
+    try reported {
+      guard let row = try row(key), !row.isAlive else { return false }
+      let place = RecordKey(type: Owner.schema.type, id: key.identifier)
+      try append([Operation(place, .insert)])
+      return true
+    }
+  }
+}

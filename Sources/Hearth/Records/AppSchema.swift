@@ -1,0 +1,111 @@
+import HearthCRDT
+import HearthStore
+import HearthSync
+
+/// The identity of an application, with its record types and rules.
+///
+/// ```swift
+/// let app = AppSchema("org.example.shopping", [ShoppingList.self, Item.self]) {
+///   Rule(Item.self, .child, may: .change(\.quantity))
+/// }
+/// ```
+///
+/// A node belongs to the application that opened it first, and a shared zone to the application
+/// that created it. Another application can neither open nor join it: it could give the same
+/// numbers another meaning.
+public struct AppSchema: Sendable {
+  /// The identity: a name in reverse order of a domain, which never changes.
+  public let identifier: String
+  let types: [TypeDescription]
+  let rules: [Rule]
+
+  /// Declares an application.
+  ///
+  /// A mistake in a declaration is reported when a node is opened, before anything is written.
+  public init(
+    _ identifier: String, _ types: [any Record.Type],
+    @RuleBuilder rules: () -> [Rule] = { [] }
+  ) {
+    self.identifier = identifier
+    self.types = types.map { $0.typeDescription }
+    self.rules = rules()
+  }
+
+  /// The declarations for a node.
+  ///
+  /// - Throws: `schema`, with the mistake.
+  func checked() throws(HearthError) -> NodeSchema {
+    try SchemaCheck(self).run()
+    return NodeSchema(
+      records: types.map(\.recordSchema),
+      policy: PolicyMaker.policy(
+        rules, besides: [ZoneIdentity.type: RolePolicy.Rule(.admins)]),
+      application: identifier, lookups: types.map(\.lookups))
+  }
+}
+
+/// What a record type declares, without the type.
+struct TypeDescription: Sendable {
+  struct Field: Sendable {
+    let id: FieldID
+    let number: Int
+    let name: String
+    let type: FieldType
+    let options: Set<FieldOption>
+    /// What a record shows if the field was never written; null if that is nothing.
+    let defaultValue: Value
+    let hasDefaultElements: Bool
+  }
+
+  let name: String
+  let number: Int
+  let type: TypeID
+  let fields: [Field]
+  /// The numbers of the fields of each declared index; nil for a property that is no field.
+  let indexes: [[FieldID?]]
+  /// Whether two fields have one property.
+  let repeatsProperty: Bool
+
+  var recordSchema: RecordSchema {
+    RecordSchema(
+      type, name, fields.map { FieldSchema($0.id, $0.name, $0.type) })
+  }
+
+  var lookups: TypeLookups {
+    let single = fields.filter { $0.options.contains(.indexed) }.map { [$0.id] }
+    return TypeLookups(
+      type,
+      defaults: Dictionary(
+        fields.filter { $0.defaultValue != .null }.map { ($0.id, $0.defaultValue) },
+        uniquingKeysWith: { first, _ in first }),
+      indexes: single + indexes.map { $0.compactMap { $0 } }.filter { !single.contains($0) },
+      texts: fields.filter { $0.options.contains(.fullText) }.map(\.id))
+  }
+}
+
+extension Record {
+  static var typeDescription: TypeDescription {
+    let schema = schema
+    let prototype = Self()
+    let paths = schema.fields.map(\.path)
+    return TypeDescription(
+      name: schema.name, number: schema.number, type: schema.type,
+      fields: schema.fields.map { field in
+        var (value, hasElements) = (Value.null, false)
+        switch field.read(prototype) {
+        case .value(let shown): value = shown
+        case .elements(let elements): hasElements = !elements.isEmpty
+        }
+        // For an optional, nothing was written and "nothing" was written are the same.
+        if field.hasNothing { value = .null }
+        return TypeDescription.Field(
+          id: field.id, number: field.number, name: field.name,
+          type: FieldType(rawValue: field.type.rawValue) ?? .bytes, options: field.options,
+          defaultValue: value, hasDefaultElements: hasElements)
+      },
+      indexes: schema.indexes.map { index in index.paths.map { schema.field($0)?.id } },
+      repeatsProperty: paths.indices.contains { place in
+        paths[..<place].contains { $0 == paths[place] }
+      })
+  }
+}

@@ -1,0 +1,59 @@
+import HearthCRDT
+
+/// The identity of a record or zone; it never changes.
+///
+/// A record's own key and a reference to another record have the same type, so a key of one type
+/// cannot be used for another:
+///
+/// ```swift
+/// struct Item: Record {
+///   var id = Key<Item>()
+///   var list: Key<ShoppingList>?
+/// }
+/// ```
+public struct Key<Subject>: Hashable, Sendable {
+  let identifier: Identifier
+
+  init(_ identifier: Identifier) {
+    self.identifier = identifier
+  }
+
+  /// Makes a new random key, which nobody else has.
+  public init() {
+    identifier = Node.randomIdentifier()
+  }
+}
+
+extension Key: LosslessStringConvertible {
+  /// Reads 32 hexadecimal digits; nil for anything else.
+  public init?(_ text: String) {
+    guard let identifier = Identifier(hex: text) else { return nil }
+    self.init(identifier)
+  }
+
+  /// The key as 32 hexadecimal digits.
+  public var description: String { identifier.hex }
+}
+
+extension Key: Comparable {
+  /// The order of the keys' bytes, which says nothing about the records.
+  public static func < (left: Key, right: Key) -> Bool { left.identifier < right.identifier }
+}
+
+extension Key: Codable {
+  /// Reads 32 hexadecimal digits.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let key = Key(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "a key has 32 hexadecimal digits")
+    }
+    self = key
+  }
+
+  /// Writes 32 hexadecimal digits.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}

@@ -1,0 +1,31 @@
+/// A type whose values are records that sync.
+///
+/// ```swift
+/// struct Item: Record {
+///   var id = Key<Item>()
+///   var list: Key<ShoppingList>?
+///   var name = ""
+///   var quantity: Int64 = 0
+///   var tags: Set<String> = []
+///
+///   static let schema = Schema<Item>("item", 2) {
+///     Reference(1, \.list)
+///     Field(2, \.name, .indexed, .fullText)
+///     Counter(6, \.quantity)
+///     SetOf(7, \.tags)
+///   }
+/// }
+/// ```
+///
+/// Every property has a default: it is what a record shows for a field that its author's program
+/// did not know yet. The numbers are the contract with other devices and with later versions: they
+/// never change and are never used again. Names may change. Adding a field or a type writes
+/// nothing, and programs that lack it keep and forward its values.
+public protocol Record: Identifiable, Sendable where ID == Key<Self> {
+  /// Makes a record with a new key and the defaults of its fields.
+  init()
+  /// The record's key.
+  var id: Key<Self> { get set }
+  /// The type's number, name and fields.
+  static var schema: Schema<Self> { get }
+}

@@ -1,0 +1,83 @@
+import HearthCRDT
+import HearthStore
+
+/// The declaration of one record type.
+public struct Schema<Owner: Record>: Sendable {
+  let name: String
+  let number: Int
+  let fields: [FieldDescription<Owner>]
+  let indexes: [Index<Owner>]
+
+  /// Declares a record type.
+  ///
+  /// - Parameters:
+  ///   - name: the table's name in SQL: lower-case letters, digits and underscores.
+  ///   - number: from 1 to 16381; it never changes, and no other type of the application ever has
+  ///     it.
+  ///   - parts: the fields, and the indexes over several fields.
+  public init(
+    _ name: String, _ number: Int, @SchemaBuilder<Owner> _ parts: () -> SchemaParts<Owner>
+  ) {
+    let parts = parts()
+    self.name = name
+    self.number = number
+    fields = parts.fields
+    indexes = parts.indexes
+  }
+
+  var type: TypeID { TypeID(rawValue: UInt16(truncatingIfNeeded: number) & 0x3fff) }
+
+  /// The fields' numbers, in the order of declaration.
+  var columns: [FieldID] { fields.map(\.id) }
+
+  /// The column of a property; nil if it is no field.
+  func column(_ path: PartialKeyPath<Owner>) -> QueryColumn? {
+    if path == \Owner.id { return .id }
+    return field(path).map { .field($0.id) }
+  }
+
+  /// The field of a property; nil if it is none.
+  func field(_ path: PartialKeyPath<Owner>) -> FieldDescription<Owner>? {
+    fields.first { $0.path == path }
+  }
+}
+
+/// The parts of a type's declaration.
+public struct SchemaParts<Owner: Record>: Sendable {
+  var fields: [FieldDescription<Owner>] = []
+  var indexes: [Index<Owner>] = []
+}
+
+/// Collects the parts of a type's declaration.
+@resultBuilder
+public enum SchemaBuilder<Owner: Record> {
+  /// Takes a field.
+  public static func buildExpression(_ field: Field<Owner>) -> SchemaParts<Owner> {
+    SchemaParts(fields: [field.description])
+  }
+
+  /// Takes a reference.
+  public static func buildExpression(_ reference: Reference<Owner>) -> SchemaParts<Owner> {
+    SchemaParts(fields: [reference.description])
+  }
+
+  /// Takes a counter.
+  public static func buildExpression(_ counter: Counter<Owner>) -> SchemaParts<Owner> {
+    SchemaParts(fields: [counter.description])
+  }
+
+  /// Takes a set.
+  public static func buildExpression(_ set: SetOf<Owner>) -> SchemaParts<Owner> {
+    SchemaParts(fields: [set.description])
+  }
+
+  /// Takes an index.
+  public static func buildExpression(_ index: Index<Owner>) -> SchemaParts<Owner> {
+    SchemaParts(indexes: [index])
+  }
+
+  /// Joins the parts.
+  public static func buildBlock(_ parts: SchemaParts<Owner>...) -> SchemaParts<Owner> {
+    SchemaParts(fields: parts.flatMap(\.fields), indexes: parts.flatMap(\.indexes))
+  }
+}

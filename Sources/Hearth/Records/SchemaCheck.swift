@@ -1,0 +1,115 @@
+import HearthCRDT
+
+/// Looks for mistakes in an application's declarations, before a node is opened with them.
+struct SchemaCheck {
+  private let app: AppSchema
+
+  /// The most bytes of an application's identity.
+  static let maximumIdentifierBytes = 128
+  /// The numbers that types of applications can have; the two beyond are Hearth's own.
+  static let typeNumbers = 1...16_381
+  /// The most fields of a type.
+  static let maximumFields = 60
+  /// The numbers that fields can have.
+  static let fieldNumbers = 1...16_383
+
+  init(_ app: AppSchema) {
+    self.app = app
+  }
+
+  /// - Throws: `schema`, with the first mistake.
+  func run() throws(HearthError) {
+    try checkIdentifier()
+    var names: [String: Int] = [:]
+    var numbers: [Int: String] = [:]
+    for type in app.types {
+      try require(
+        SchemaCheck.typeNumbers.contains(type.number),
+        "record type \(type.name) has number \(type.number), which is not in 1...16381")
+      if let other = numbers.updateValue(type.name, forKey: type.number) {
+        throw HearthError(
+          .schema, "the record types \(other) and \(type.name) both have number \(type.number)")
+      }
+      if let other = names.updateValue(type.number, forKey: type.name) {
+        throw HearthError(
+          .schema, "the record types \(other) and \(type.number) both have the name \(type.name)")
+      }
+      try check(type)
+    }
+    for rule in app.rules {
+      try require(
+        numbers[Int(rule.type.rawValue)] == rule.typeName,
+        "a rule is about record type \(rule.typeName), which the application does not declare")
+      try require(
+        !rule.actions.contains(.unknown),
+        "a rule of record type \(rule.typeName) is about a property that is no field")
+    }
+  }
+
+  private func checkIdentifier() throws(HearthError) {
+    let bytes = app.identifier.utf8
+    let isPlain = bytes.allSatisfy {
+      (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d || $0 == 0x2e
+    }
+    try require(
+      isPlain && app.identifier.contains(".") && bytes.count <= SchemaCheck.maximumIdentifierBytes,
+      "the application's identity \"\(printable(app.identifier))\" is not a name such as "
+        + "org.example.shopping, of lower-case letters, digits, dots and hyphens")
+  }
+
+  private func check(_ type: TypeDescription) throws(HearthError) {
+    try require(
+      SchemaCheck.isName(type.name),
+      "the record type name \"\(printable(type.name))\" is not lower-case letters, digits and "
+        + "underscores, or begins with hearth_, sqlite_ or grdb_")
+    try require(
+      type.fields.count <= SchemaCheck.maximumFields,
+      "record type \(type.name) has more than \(SchemaCheck.maximumFields) fields")
+    try require(!type.repeatsProperty, "record type \(type.name) declares one property twice")
+    var names: Set<String> = []
+    var numbers: [Int: String] = [:]
+    for field in type.fields {
+      try require(
+        SchemaCheck.fieldNumbers.contains(field.number),
+        "field \(field.name) of \(type.name) has number \(field.number), which is not in 1...16383")
+      if let other = numbers.updateValue(field.name, forKey: field.number) {
+        throw HearthError(
+          .schema,
+          "the fields \(other) and \(field.name) of \(type.name) both have number \(field.number)")
+      }
+      try require(
+        SchemaCheck.isName(field.name) && !["zone", "id", "alive", "meta"].contains(field.name),
+        "the field name \"\(printable(field.name))\" of \(type.name) is reserved, or not "
+          + "lower-case letters, digits and underscores")
+      try require(
+        names.insert(field.name).inserted,
+        "two fields of \(type.name) have the name \(field.name): name one of them")
+      try require(
+        !field.options.contains(.fullText) || field.type == .text,
+        "field \(field.name) of \(type.name) is no text, so it cannot have a text index")
+      let isEmpty = field.id.kind != .counter || field.defaultValue == .int(0)
+      try require(
+        isEmpty && !field.hasDefaultElements,
+        "field \(field.name) of \(type.name) is a counter or set, so its default must be empty")
+    }
+    for index in type.indexes {
+      try require(
+        !index.isEmpty && index.allSatisfy { $0 != nil && $0?.kind != .set },
+        "an index of \(type.name) names a set, or a property that is no field")
+    }
+  }
+
+  private static func isName(_ name: String) -> Bool {
+    let bytes = name.utf8
+    guard let first = bytes.first, (0x61...0x7a).contains(first), bytes.count <= 60,
+      !["hearth_", "sqlite_", "grdb_"].contains(where: name.hasPrefix)
+    else { return false }
+    return bytes.allSatisfy {
+      (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5f
+    }
+  }
+
+  private func require(_ condition: Bool, _ fault: @autoclosure () -> String) throws(HearthError) {
+    guard condition else { throw HearthError(.schema, fault()) }
+  }
+}

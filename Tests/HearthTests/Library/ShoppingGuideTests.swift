@@ -1,0 +1,101 @@
+import Foundation
+import Hearth
+import Testing
+
+struct Shop: Record {
+  var id = Key<Shop>()
+  var name = ""
+
+  static let schema = Schema<Shop>("shop", 1) {
+    Field(1, \.name, .indexed)
+  }
+}
+
+struct Article: Record {
+  var id = Key<Article>()
+  var shop: Key<Shop>?
+  var name = ""
+  var isBought = false
+  var quantity: Int64 = 0
+  var labels: Set<String> = []
+
+  static let schema = Schema<Article>("article", 2) {
+    Reference(1, \.shop)
+    Field(2, \.name, .fullText)
+    Field(3, \.isBought)
+    Counter(4, \.quantity)
+    SetOf(5, \.labels)
+    Index(\.shop, \.isBought, \.name)
+  }
+}
+
+let shoppingGuide = AppSchema("org.example.shopping-guide", [Shop.self, Article.self]) {
+  Rule(Article.self, .child, may: .change(\.quantity), .change(\.isBought))
+}
+
+@Suite("The guide to a shopping list")
+struct ShoppingGuideTests {
+  @Test("The guide's code does what the guide says")
+  func guide() async throws {
+    let family = try Family()
+    let (annasHome, bensHome) = (family.home("Anna"), family.home("Ben"))
+    let sharedFolder = family.folder
+    let anna = try await HearthNode.open(at: annasHome, shoppingGuide, as: .new(person: "Anna"))
+    let zone = try await anna.shared.zone(named: "Family", create: true)
+    let milk = try await zone.write { tx in
+      let market = try tx.insert(Shop(name: "Market"))
+      if let old = try tx.first(Article.where(\.name == "Milk")) { return old.id }
+      return try tx.insert(Article(shop: market.id, name: "Milk", quantity: 1)).id
+    }
+    try await zone.update(milk) {
+      $0.quantity += 1
+      $0.labels.insert("dairy")
+    }
+    let open = Article.where(\.isBought == false && .contains(\.labels, "dairy")).order(\.name)
+    let articles = try await zone.fetch(open.limit(20))
+    let found = try await zone.fetch(Article.matching("mil"))
+    let (count, pieces) = try await zone.read { reader in
+      (try reader.count(open), try reader.sum(of: \.quantity, open))
+    }
+    #expect(articles.map(\.id) == [milk] && found.map(\.id) == [milk])
+    #expect(count == 1 && pieces == 2)
+    var shown = zone.observe(open).makeAsyncIterator()
+    let first = try await shown.next()
+    #expect(first?.map(\.name) == ["Milk"])
+    try await anna.addFolder(sharedFolder)
+    let link = try await zone.invite(role: .member, uses: 1, expires: .days(1))
+    let ben = try await HearthNode.open(at: bensHome, shoppingGuide, as: .new(person: "Ben"))
+    let bens = try await ben.join(link)
+    try await bens.update(milk) { $0.quantity += 2 }
+    try await zone.update(milk) { $0.name = "Oat milk" }
+    try await ben.sync()
+    try await anna.sync()
+    let merged = try await zone.get(milk)
+    #expect(merged?.quantity == 4 && merged?.name == "Oat milk")
+    do {
+      try await zone.insert(Article(id: milk))
+      Issue.record("a record was inserted twice")
+    } catch let error as HearthError where error.code == .exists {
+      print(error.message)
+    }
+  }
+
+  @Test("Every block of code in the guide is in this file")
+  func compiled() throws {
+    let own = URL(fileURLWithPath: #filePath)
+    let root = (0..<4).reduce(own) { url, _ in url.deletingLastPathComponent() }
+    let guide = try String(
+      contentsOf: root.appendingPathComponent("docs/guides/shopping-list.md"), encoding: .utf8)
+    func lines(_ text: some StringProtocol) -> [String] {
+      text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        .filter { !$0.isEmpty && !$0.hasPrefix("#expect") && !$0.hasPrefix("Issue.record") }
+    }
+    let source = lines(try String(contentsOf: own, encoding: .utf8)).joined(separator: "\n")
+    let blocks = guide.components(separatedBy: "```swift\n").dropFirst()
+      .compactMap { $0.components(separatedBy: "```").first }
+    #expect(blocks.count == 9)
+    for block in blocks {
+      #expect(source.contains(lines(block).joined(separator: "\n")), "\(block)")
+    }
+  }
+}
