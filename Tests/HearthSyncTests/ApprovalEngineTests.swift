@@ -63,17 +63,18 @@ struct ApprovalEngineTests {
   func unanswered() throws {
     let family = try EngineFamily(1)
     var admin = family.members[0]
-    let made = try admin.invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .child, admission: .approve, maximumUses: 1,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &admin, nowMilliseconds: now)
     let invite = try #require(Identifier(bytes: made.secret.publicKeys.inviteID))
     var newcomer = try EngineFamily.engine()
-    let opened = try newcomer.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
-    let request = try newcomer.requestToJoin(
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &newcomer, nowMilliseconds: now)
+    let request = try ApprovalRequests(engine: newcomer).requestToJoin(
       opened, with: made.secret, person: EngineFamily.id(40), personName: "Nina",
       deviceName: "tablet", slot: 0)
     func waits(_ bytes: [UInt8], by invite: Identifier) -> Bool {
-      admin.isUnanswered(request: bytes, by: invite, in: family.group)
+      ApprovalRequests(engine: admin).isUnanswered(request: bytes, by: invite, in: family.group)
     }
     #expect(waits(request.bytes, by: invite))
     #expect(!waits(request.bytes, by: EngineFamily.id(7)))
@@ -84,8 +85,8 @@ struct ApprovalEngineTests {
     var closed = request.bytes
     closed[0] ^= 1
     #expect(waits(closed, by: invite))
-    let read = try admin.open(request: request.bytes, to: family.group)
-    _ = try admin.approve(read, named: "Home", nowMilliseconds: now)
+    let read = try ApprovalRequests(engine: admin).open(request: request.bytes, to: family.group)
+    _ = try Approval.approve(read, named: "Home", in: &admin, nowMilliseconds: now)
     #expect(!waits(request.bytes, by: invite))
   }
 

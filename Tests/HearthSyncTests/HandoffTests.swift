@@ -21,7 +21,8 @@ struct HandoffTests {
   func removed() throws {
     var family = try EngineFamily(3)
     try family.remove(2, by: 0)
-    let recipients = try family.members[0].handoffRecipients(of: family.group).map(\.id)
+    let handoffs = RekeyHandoffs(engine: family.members[0])
+    let recipients = try handoffs.handoffRecipients(of: family.group).map(\.id)
     #expect(recipients.contains(family.members[1].device))
     #expect(!recipients.contains(family.members[2].device))
   }

@@ -397,26 +397,27 @@ struct MembershipEngineTests {
   @Test("Several joiners whose keys were replaced meanwhile are given the new ones in one change")
   func severalMeanwhile() throws {
     var family = try EngineFamily(3)
-    let made = try family.members[0].invite(
+    let made = try InvitationMaking.invite(
       to: family.group, named: "Home", role: .member, maximumUses: 5,
-      expiresMilliseconds: now * 2, nowMilliseconds: now)
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
     let log = try family.published(0, family.control)
     try family.remove(2, by: 0)
     try family.set(0, 1, 1)
     for number in 0..<5 {
       var joiner = try EngineFamily.engine()
-      let opened = try joiner.beginJoining(made.capsule, with: made.secret, nowMilliseconds: now)
+      let opened = try JoiningByInvitation.begin(
+        made.capsule, with: made.secret, in: &joiner, nowMilliseconds: now)
       _ = try joiner.receive(log, in: family.control, nowMilliseconds: now)
-      try joiner.finishJoining(
+      try JoiningByInvitation.finish(
         opened, with: made.secret, person: EngineFamily.id(41 + number), personName: "P\(number)",
-        deviceName: "phone", nowMilliseconds: now)
+        deviceName: "phone", in: &joiner, nowMilliseconds: now)
       family.members.append(joiner)
     }
     let everybody = [0, 1] + (3..<8)
     try family.meet(everybody)
     let author = family.members[1].author
     let before = try family.members[1].zone(family.control).head(of: author).sequence
-    try family.members[1].maintain(nowMilliseconds: now)
+    try Maintenance.maintain(in: &family.members[1], nowMilliseconds: now)
     let after = try family.members[1].zone(family.control).head(of: author).sequence
     // What the upkeep does beside fits into two more changes.
     #expect(after - before <= 3, "\(after - before) changes for five devices")

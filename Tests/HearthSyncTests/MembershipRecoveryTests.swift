@@ -124,14 +124,17 @@ struct MembershipRecoveryTests {
     try family.meet([0, 1, 2])
     let heir = family.members[1].device
     // The owner revokes the heir's device, which takes the household at the same time.
-    try family.members[0].revoke(heir, from: family.group, nowMilliseconds: now)
+    try MemberChanges.revoke(
+      heir, from: family.group, in: &family.members[0], nowMilliseconds: now)
     try family.send(0, to: [2])
     #expect(!family.membership(2).isActive(heir))
-    try family.members[1].acceptOwner(of: family.group, offer: offer, nowMilliseconds: now)
+    try OwnerTransfer.accept(
+      of: family.group, offer: offer, in: &family.members[1], nowMilliseconds: now)
     try family.send(1, to: [0])
     #expect(family.membership(0).isActive(heir))
     // By the key of before, as the key of the revocation counts for nothing.
-    try family.members[0].heartbeat(in: family.group, nowMilliseconds: now)
+    try MemberChanges.heartbeat(
+      in: family.group, by: &family.members[0], nowMilliseconds: now)
     let owner = family.members[0].author
     let reached = try family.members[0].zone(family.control).head(of: owner).sequence
     let (former, taken) = (

@@ -191,9 +191,10 @@ struct RefusalsTests {
         incarnation: author.incarnation, first: first, last: last, digest: digest(Int(last)))
     }
     let names = [name(end + 1, end + 1), name(end + 3, end + 4)]
-    #expect(try family.members[0].useless(names, in: family.zone).isEmpty)
+    #expect(try UselessFiles(engine: family.members[0]).useless(names, in: family.zone).isEmpty)
     try family.remove(1, by: 0)
-    #expect(try family.members[0].useless(names, in: family.zone) == [names[1]])
+    #expect(
+      try UselessFiles(engine: family.members[0]).useless(names, in: family.zone) == [names[1]])
   }
 
   @Test("A pending segment that decays in the store does not keep the good file away")
