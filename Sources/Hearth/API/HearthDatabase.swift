@@ -45,10 +45,10 @@ private struct ZoneFounding: NodeWork {
 
   func found(_ name: String) throws -> ZoneID {
     let zone = try takeBack(unlessDone: {
-      let created = try engine.createGroup(
+      let created = try GroupCreation.create(
         GroupFounding(
           database: .shared, zoneNames: [name], person: person, personName: profile.personName,
-          deviceName: profile.deviceName), nowMilliseconds: now())
+          deviceName: profile.deviceName), in: &engine, nowMilliseconds: now())
       guard let zone = created.zones.first else {
         throw HearthError(.corrupt, "the group has no zone")
       }

@@ -30,7 +30,7 @@ struct ZoneWork: NodeWork {
   ///
   /// - Throws: `BodyError` with what the body throws; nothing is written then.
   func write<Result>(_ body: (ZoneTransaction) throws -> Result) throws -> Result {
-    guard try !engine.isRetired(engine.zone(zone)) else {
+    guard try !ExchangeScope(engine: engine).isRetired(engine.zone(zone)) else {
       throw HearthError(
         .invalid,
         "this is no longer the private database, as the device now shares another one: look it "
