@@ -67,6 +67,7 @@ class Stage:
         text = text.replace(self.root, "ROOT")
         text = re.sub(r"hearth://\S+", "LINK", text)
         text = re.sub(r"\d{4}-\d\d-\d\d( \d\d:\d\d)?", "DATE", text)
+        text = re.sub(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) DATE", "DAY DATE", text)
         text = re.sub(r"\b[0-9a-f]{8,64}\b", "HEX", text)
         text = re.sub(r"\(\d+ bytes\)", "(N bytes)", text)
         return re.sub(r" {2,}", "  ", text).rstrip()

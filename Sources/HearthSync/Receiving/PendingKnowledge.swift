@@ -105,14 +105,12 @@ enum PendingKnowledge {
   private static var formats: [UInt8] { [Envelope.suite, ChangeBatch.formatVersion] }
 
   /// A digest of everything that decides whether an author is a stranger.
-  ///
-  /// It leaves out what this device wrote: whoever has written already did not build on that.
   private static func people(around zone: ZoneState, in engine: Engine<some Store>) throws
     -> [UInt8]
   {
     let control = zone.kind == .control ? zone : try engine.controlZone(of: zone.group)
     var writer = ByteWriter(capacity: 256)
-    writer.frontier(control.frontier.replacing(marksOf: [engine.device]) { _ in nil })
+    writer.frontier(control.frontier)
     writer.varint(zone.epochCount)
     writer.varint(zone.deviceByTag.count)
     return Blake2b.hash(writer.bytes, count: 16)
