@@ -212,10 +212,11 @@ struct NodeReplicasTests {
         nonisolated(unsafe) let other = try NodeLock(home.folder)
         try other.take(waitMilliseconds: 0)
         // A call that waited in spite of its end would begin then.
-        let end = DispatchWorkItem { other.giveBack() }
-        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(300), execute: end)
+        nonisolated(unsafe) let end = DispatchWorkItem { other.giveBack() }
         let call = Task {
           withUnsafeCurrentTask { $0?.cancel() }
+          // Not before: the call may begin late on a crowded machine.
+          DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(60), execute: end)
           try await replicas.working(isPatient: true) { _ = Issue.record("it begins") }
         }
         await #expect(throws: CancellationError.self) { try await call.value }
