@@ -11,8 +11,8 @@ struct PendingStorage<S: Store> {
   /// Of each log, the next segments are kept and the farthest ones are dropped. A transport still
   /// has them, so nothing is lost, and they are fetched again once there is space.
   ///
-  /// - Parameter keepsStrangers: Whether the segments of unknown authors stay, since the caller tries
-  ///   them again at once.
+  /// - Parameter keepsStrangers: Whether the segments of unknown authors stay, since the caller
+  ///   tries them again at once.
   func tidy(
     _ intake: inout Intake, in zone: ZoneState, _ membership: Membership, isRebuilding: Bool,
     keepsStrangers: Bool, nowMilliseconds: UInt64, _ report: inout ReceiveReport
