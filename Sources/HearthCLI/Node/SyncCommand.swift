@@ -47,7 +47,8 @@ struct SyncCommand: AsyncParsableCommand {
       for line in news.lines + catalogues.news { Output.print(line) }
     }
     for remark in news.remarks + catalogues.warnings { Output.note(remark) }
-    guard !report.transports.isEmpty else {
+    // A node may have no household to sync and still follow catalogues.
+    guard !report.transports.isEmpty || !catalogues.refreshed.isEmpty else {
       throw CommandFailure(
         .partial, "there is no transport, so nothing was exchanged", hint: StrandedText.addWay)
     }
