@@ -16,6 +16,26 @@ package struct Introduction: Sendable {
   package var endsOthers = false
 }
 
+/// What the first operation of an unknown device claims, before anybody has checked a signature.
+package struct IntroductionClaim: Sendable {
+  fileprivate enum Proof {
+    /// The device is the one that the group's id commits to.
+    case genesis
+    /// The invitations of one id that the device may have used, in the order of trial.
+    case invitation(ControlOperation.Join, [ControlOperation.InviteCreate])
+    case words(ControlOperation.Recover, Dot)
+  }
+
+  /// The introductions of which the proof can establish one; never empty.
+  ///
+  /// For an invitation there is one for each operation with its id, in the order of the proof.
+  fileprivate let candidates: [Introduction]
+  fileprivate let proof: Proof
+
+  /// The people at whose expense the device may write; nil stands for nobody.
+  package var sponsors: [PersonID?] { candidates.map(\.sponsor) }
+}
+
 /// The number of further devices that may begin logs in the control zone.
 ///
 /// A zone has a limited number of authors. Anybody with an old key of the control zone can seal
@@ -36,14 +56,25 @@ package struct IntroductionRoom: Sendable {
     self.strangers = strangers
   }
 
+  /// Whether a claim would get a slot if its proof holds.
+  ///
+  /// The answer costs no signature, so a crowd that shows one link costs none beyond its slots.
+  package func mayAdmit(_ claim: IntroductionClaim, isCited: Bool) -> Bool {
+    claim.candidates.contains { hasSlot(for: $0, isCited: isCited) }
+  }
+
+  private func hasSlot(for introduction: Introduction, isCited: Bool) -> Bool {
+    if isCited { return true }
+    if let invite = introduction.invite {
+      guard used[invite, default: 0] < allowed[invite, default: 0] else { return false }
+    }
+    return !introduction.isStranger || strangers < IntroductionRoom.maximumStrangers
+  }
+
   /// Takes a slot; returns false if none is free, but a log that a current member has seen
   /// (`isCited`) is needed, whoever wrote it.
   package mutating func admit(_ introduction: Introduction, isCited: Bool) -> Bool {
-    if let invite = introduction.invite {
-      guard isCited || used[invite, default: 0] < allowed[invite, default: 0] else { return false }
-    }
-    guard isCited || !introduction.isStranger || strangers < IntroductionRoom.maximumStrangers
-    else { return false }
+    guard hasSlot(for: introduction, isCited: isCited) else { return false }
     if let invite = introduction.invite { used[invite, default: 0] += 1 }
     if introduction.isStranger { strangers += 1 }
     return true
@@ -58,39 +89,64 @@ package struct Introductions: Sendable {
   private var log: ControlLog { resolved.findings.log }
 
   /// The introduction in an unknown device's first operation; nil while nothing vouches for it.
-  ///
-  /// A genesis vouches for itself, since the group's id is its hash.
   package func introduction(
     _ operation: ControlOperation, at dot: Dot, in group: GroupID
   ) -> Introduction? {
+    claim(of: operation, at: dot, in: group).flatMap(proven)
+  }
+
+  /// What an unknown device's first operation claims; nil if no proof could establish anything.
+  ///
+  /// A genesis vouches for itself, since the group's id is its hash.
+  package func claim(
+    of operation: ControlOperation, at dot: Dot, in group: GroupID
+  ) -> IntroductionClaim? {
+    guard let card = operation.card, ControlIdentity.cardID(of: card) == dot.author.device
+    else { return nil }
     switch operation {
     case .genesis(let genesis):
-      guard ControlIdentity.cardID(of: genesis.device) == dot.author.device,
-        ControlIdentity.groupID(of: genesis) == group
-      else { return nil }
-      return Introduction(card: genesis.device, invite: nil, isStranger: false)
-    case .join(let join):
-      guard ControlIdentity.cardID(of: join.device) == dot.author.device else { return nil }
-      return introduction(of: join)
+      guard ControlIdentity.groupID(of: genesis) == group else { return nil }
+      return IntroductionClaim(
+        candidates: [Introduction(card: card, invite: nil, isStranger: false)], proof: .genesis)
+    case .join(let join): return claim(of: join)
     case .recover(let recover):
-      guard ControlIdentity.cardID(of: recover.device) == dot.author.device else { return nil }
-      return introduction(of: recover, at: dot)
+      guard !recover.signature.isEmpty, !everyWords(of: recover.person).isEmpty else { return nil }
+      let hoped = Introduction(
+        card: card, invite: nil, isStranger: false, sponsor: recover.person)
+      return IntroductionClaim(candidates: [hoped], proof: .words(recover, dot))
     default: return nil
     }
   }
 
-  private func introduction(of join: ControlOperation.Join) -> Introduction? {
-    var proofs = resolved.resolver.proofs
+  private func claim(of join: ControlOperation.Join) -> IntroductionClaim? {
+    var candidates: [Introduction] = []
+    var invites: [ControlOperation.InviteCreate] = []
     for place in findings.index.invites[log.invitations[join.invite]] {
       guard findings.verdicts[place].refusal == nil,
-        case .inviteCreate(let invite) = log.operation(place),
-        proofs.isProven(join, by: invite, group: resolved.resolver.group)
+        case .inviteCreate(let invite) = log.operation(place)
       else { continue }
-      return Introduction(
-        card: join.device, invite: join.invite, isStranger: !findings.isLive[place],
-        sponsor: invite.person)
+      invites.append(invite)
+      candidates.append(
+        Introduction(
+          card: join.device, invite: join.invite, isStranger: !findings.isLive[place],
+          sponsor: invite.person))
     }
-    return nil
+    guard !candidates.isEmpty else { return nil }
+    return IntroductionClaim(candidates: candidates, proof: .invitation(join, invites))
+  }
+
+  /// Checks the signatures of a claim; nil if they do not hold.
+  package func proven(_ claim: IntroductionClaim) -> Introduction? {
+    switch claim.proof {
+    case .genesis: return claim.candidates.first
+    case .invitation(let join, let invites):
+      var proofs = resolved.resolver.proofs
+      let place = invites.firstIndex {
+        proofs.isProven(join, by: $0, group: resolved.resolver.group)
+      }
+      return place.map { claim.candidates[$0] }
+    case .words(let recover, let dot): return introduction(of: recover, at: dot)
+    }
   }
 
   private func introduction(of recover: ControlOperation.Recover, at dot: Dot) -> Introduction? {
@@ -102,7 +158,7 @@ package struct Introductions: Sendable {
         message: ControlSignature.signedBytes(
           group: resolved.resolver.group, dot: dot, recover.signedBody),
         signature: recover.signature)
-      guard !recover.signature.isEmpty, proofs.holds(claim) else { continue }
+      guard proofs.holds(claim) else { continue }
       return Introduction(
         card: recover.device, invite: nil, isStranger: keys != present, sponsor: recover.person,
         endsOthers: recover.revokesOthers && keys == present)

@@ -153,6 +153,14 @@ extension ControlOperation {
     }
   }
 
+  /// Whether devices write the operation by themselves and it lets nobody in, by itself or later.
+  package var isUpkeep: Bool {
+    switch self {
+    case .epoch, .wrapAdd, .inviteClose, .heartbeat, .complaint, .confirm, .zoneDigest: true
+    default: false
+    }
+  }
+
   var card: DeviceCard? {
     switch self {
     case .genesis(let genesis): genesis.device

@@ -139,10 +139,10 @@ extension ProofBook {
   package mutating func isProven(
     _ join: ControlOperation.Join, by invite: ControlOperation.InviteCreate, group: GroupID
   ) -> Bool {
-    isCard(join.device)
-      && holds(
-        Claim(
-          domain: "HRTH/join/v1", sign: invite.signKey, box: invite.boxKey,
-          message: ControlSignature.joinHash(of: join, group: group), signature: join.proof))
+    holds(
+      Claim(
+        domain: "HRTH/join/v1", sign: invite.signKey, box: invite.boxKey,
+        message: ControlSignature.joinHash(of: join, group: group), signature: join.proof))
+      && isCard(join.device)
   }
 }

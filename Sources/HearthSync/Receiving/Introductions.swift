@@ -3,39 +3,57 @@ import HearthMembership
 
 /// Which unknown devices may begin logs.
 enum Introductions {
-  /// Keeps the segments of known or admissible authors in a slice; the others stay pending.
+  /// Adds the segments of admissible unknown devices to a slice's opened ones; the others stay
+  /// pending.
   ///
   /// An author whom a member has seen is admitted in any case, even if the citing segment is itself
-  /// pending. Thus all nodes converge on the same logs, whatever the order of arrival.
+  /// pending. Thus all nodes converge on the same logs, whatever the order of arrival. Only a device
+  /// that would have a slot has its proof checked, so that a crowd costs no more signatures than it
+  /// may take slots.
+  ///
+  /// - Returns: The segments whose proof holds for a device that did not sign them.
   static func introduce(
     _ slice: inout Slice, _ intake: Intake, in zone: ZoneState, _ membership: Membership,
     to room: inout AuthorRoom
-  ) {
-    guard slice.opened.contains(where: { $0.introduction != nil }) else { return }
+  ) -> [(segment: OpenedSegment, error: any Error)] {
+    guard !slice.introducing.isEmpty else { return [] }
+    let opener = SegmentOpener(zone: zone, membership: membership)
     var places = membership.introductions.room
     let witnesses = witnesses(of: slice, intake, in: zone, membership)
-    var admitted: [DeviceID: Bool] = [:]
-    var unopened: [PendingSegment] = []
-    slice.opened.removeAll { segment in
-      guard let introduction = segment.introduction else { return false }
+    var admitted: Set<DeviceID> = []
+    var unsigned: [(segment: OpenedSegment, error: any Error)] = []
+    for (segment, claim) in slice.introducing {
       let device = segment.author.device
-      if admitted[device] == nil {
-        let isCited = witnesses[device]?.contains { $0 != introduction.sponsor } ?? false
-        let hasRight = places.admit(introduction, isCited: false)
-        let isIn = hasRight || isCited && places.admit(introduction, isCited: true)
-        if isIn { room.introduce(device, introduction, hasRight: hasRight, isCited: isCited) }
-        admitted[device] = isIn
+      let citing = witnesses[device] ?? []
+      func isCited(apartFrom sponsor: PersonID?) -> Bool { citing.contains { $0 != sponsor } }
+      let mayBeIn =
+        admitted.contains(device)
+        || places.mayAdmit(claim, isCited: claim.sponsors.contains { isCited(apartFrom: $0) })
+      do {
+        if mayBeIn, let introduction = try opener.proven(segment, claim) {
+          if !admitted.contains(device) {
+            let isCited = isCited(apartFrom: introduction.sponsor)
+            let hasRight = places.admit(introduction, isCited: false)
+            if hasRight || isCited && places.admit(introduction, isCited: true) {
+              room.introduce(device, introduction, hasRight: hasRight, isCited: isCited)
+              admitted.insert(device)
+            }
+          }
+          if admitted.contains(device) {
+            Probe.authorIntroducesItself.hit()
+            slice.introduce(segment)
+            continue
+          }
+        }
+        Probe.strangerWaits.hit()
+        slice.unopened.append(
+          PendingSegment(digest: segment.digest, reason: .author, bytes: segment.bytes))
+      } catch {
+        unsigned.append((segment, error))
       }
-      guard admitted[device] == false else {
-        Probe.authorIntroducesItself.hit()
-        return false
-      }
-      Probe.strangerWaits.hit()
-      unopened.append(
-        PendingSegment(digest: segment.digest, reason: .author, bytes: segment.bytes))
-      return true
     }
-    slice.unopened += unopened
+    slice.introducing = []
+    return unsigned
   }
 
   /// The people whose devices have seen a device, by its id, as far as a slice and the pending

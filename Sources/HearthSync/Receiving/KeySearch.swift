@@ -6,9 +6,10 @@ import HearthMembership
 enum KeySearch {
   /// Takes the keys from a control zone's new segments, as long as each opens further ones.
   ///
-  /// This includes segments of authors whose admission is readable only with those very keys.
-  /// Nobody vouches for their content, but an epoch's id commits to its key. From such authors,
-  /// only keys for pending segments are taken, so that nobody can fill the key ring.
+  /// This includes segments of authors whose admission is readable only with those very keys, and
+  /// of those who introduce themselves. Nobody vouches for their content, but an epoch's id commits
+  /// to its key. From such authors, only keys for pending segments are taken, so that nobody can
+  /// fill the key ring; no signature of theirs is checked.
   ///
   /// Each segment is opened once, or twice if a stranger wrote it, and its content is released
   /// before the next one. A member may write very many segments that each contain a key.
@@ -30,13 +31,13 @@ enum KeySearch {
         zone: try engine.zone(zone), membership: engine.membership(of: group))
       var learnt: [Bytes16] = []
       for bytes in due {
-        switch try? opener.open(bytes) {
+        switch try? opener.openUnproven(bytes) {
         case .opened(let segment):
           learnt += EpochKeys.learnKeys(from: segment.changes, of: group, into: &ring, in: &engine)
           { _, _ in true }
         case .waits(.epoch):
           closed[try Envelope.parseHeader(bytes).epochTag, default: []].append(bytes)
-        case .waits(.author): strangers.append(bytes)
+        case .waits(.author), .introduces: strangers.append(bytes)
         case .waits, nil: break
         }
       }
@@ -63,6 +64,22 @@ enum KeySearch {
       strangers = []
       due = try nowOpen()
     }
+    try keep(ring, in: engine)
+  }
+
+  /// Takes all keys from changes with which applied authors introduced themselves.
+  static func learnKeys(
+    ofIntroduced changes: [[Change]], of group: GroupID, by engine: inout Engine<some Store>
+  ) throws {
+    guard !changes.isEmpty else { return }
+    var ring = KeyRing(engine.zones)
+    for own in changes {
+      _ = EpochKeys.learnKeys(from: own, of: group, into: &ring, in: &engine) { _, _ in true }
+    }
+    try keep(ring, in: engine)
+  }
+
+  private static func keep(_ ring: KeyRing, in engine: Engine<some Store>) throws {
     for place in ring.changed.sorted() {
       _ = try EpochKeys.keepKeys(of: engine.zones[place], in: engine)
     }

@@ -104,8 +104,45 @@ enum PendingKnowledge {
   /// The formats that this version of Hearth can read.
   private static var formats: [UInt8] { [Envelope.suite, ChangeBatch.formatVersion] }
 
+  private static func upkeepFact(_ zone: ZoneID) -> String { "pending.upkeep.\(zone.hex)" }
+
   /// A digest of everything that decides whether an author is a stranger.
+  ///
+  /// Upkeep of this device leaves it as it was.
   private static func people(around zone: ZoneState, in engine: Engine<some Store>) throws
+    -> [UInt8]
+  {
+    let present = try reached(around: zone, in: engine)
+    guard let noted = try engine.store.facts.value(of: upkeepFact(zone.id)),
+      noted.starts(with: present)
+    else { return present }
+    return Array(noted.dropFirst(present.count))
+  }
+
+  /// Notes that own operations changed nothing for strangers, if that is so.
+  ///
+  /// Everything pending or refused is otherwise tried again after each of them. Upkeep vouches for
+  /// nobody and frees no place. It may make a join final, and so an earlier operation void or valid
+  /// again: then it counts as news.
+  static func noteUpkeep(
+    _ operations: [ControlOperation], of group: GroupID, since before: Engine<some Store>,
+    in engine: Engine<some Store>
+  ) throws {
+    guard operations.allSatisfy(\.isUpkeep) else { return }
+    let earlier = Set(before.membership(of: group).voided.map(\.id))
+    guard earlier == Set(engine.membership(of: group).voided.map(\.id)) else { return }
+    for zone in engine.zones where zone.group == group {
+      guard try engine.store.facts.value(of: strangersFact(zone.id)) != nil
+        || !Refusals(of: zone.id, in: engine.store).isEmpty
+      else { continue }
+      try engine.store.facts.set(
+        upkeepFact(zone.id),
+        to: reached(around: zone, in: engine) + people(around: before.zone(zone.id), in: before))
+    }
+  }
+
+  /// A digest of how far the control log is applied, and of the known keys and devices.
+  private static func reached(around zone: ZoneState, in engine: Engine<some Store>) throws
     -> [UInt8]
   {
     let control = zone.kind == .control ? zone : try engine.controlZone(of: zone.group)

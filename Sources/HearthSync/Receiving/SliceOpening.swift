@@ -5,6 +5,10 @@ import HearthMembership
 /// Segments that were opened together, and those that could not be opened.
 struct Slice {
   var opened: [OpenedSegment] = []
+  /// The segments of unknown devices that introduce themselves, which nobody has proven yet.
+  var introducing: [(segment: OpenedSegment, claim: IntroductionClaim)] = []
+  /// The changes of the opened segments whose authors introduced themselves.
+  private(set) var introduced: [[Change]] = []
   var unopened: [PendingSegment] = []
   /// The segments that were pending before.
   var waited: Set<Identifier> = []
@@ -22,6 +26,17 @@ struct Slice {
   mutating func note(_ author: Author, _ changes: ClosedRange<UInt64>, in zone: ZoneState) {
     let end = end(of: author, in: zone)
     if changes.lowerBound <= end + 1 { ends[author] = max(end, changes.upperBound) }
+  }
+
+  /// Adds a segment of a device that introduced itself.
+  mutating func introduce(_ segment: OpenedSegment) {
+    opened.append(segment)
+    introduced.append(segment.changes)
+  }
+
+  /// The authors of the segments that were opened, proven or not, in order.
+  var authors: [Author] {
+    Set(opened.map(\.author)).union(introducing.map(\.segment.author)).sorted()
   }
 
   /// The logs with opened segments, in order, each with whether all of them were applied.
@@ -72,7 +87,7 @@ package enum SliceOpening {
     }
     guard slice.count > 0 else { return nil }
     // A log continues with its partly applied segment first.
-    for author in Set(slice.opened.map(\.author)).sorted() {
+    for author in slice.authors {
       guard let next = intake.next(after: zone.head(of: author)),
         let sealed = try intake.takeWaiting(next.digest, reading: read)
       else { continue }
@@ -92,7 +107,7 @@ package enum SliceOpening {
     with opener: SegmentOpener, _ readiness: Readiness, into slice: inout Slice,
     _ report: inout ReceiveReport
   ) throws {
-    for author in Set(slice.opened.map(\.author)).sorted() {
+    for author in slice.authors {
       for entry in intake.behindGap(of: author) where !isFull(slice) {
         guard entry.first <= slice.end(of: author, in: opener.zone) + 1 else { break }
         guard let sealed = try intake.takeWaiting(entry.digest, reading: bytes) else { continue }
@@ -119,7 +134,7 @@ package enum SliceOpening {
     }
     if sealed.waited?.stored?.reason == .format { slice.unread.insert(sealed.digest) }
     do {
-      let result = try opener.open(sealed.bytes, digest: sealed.digest) { author, first in
+      let result = try opener.openUnproven(sealed.bytes, digest: sealed.digest) { author, first in
         readiness.reason(
           toKeepClosed: author, from: first, before: sealed.waited?.stored?.reason, slice, in: zone)
       }
@@ -128,17 +143,17 @@ package enum SliceOpening {
         slice.weight += segment.weight
         slice.opened.append(segment)
         slice.note(segment.author, segment.first...segment.last, in: zone)
+      case .introduces(let segment, let claim):
+        slice.weight += segment.weight
+        slice.introducing.append((segment, claim))
+        slice.note(segment.author, segment.first...segment.last, in: zone)
       case .waits(let reason):
         let segment = PendingSegment(
           digest: sealed.digest, reason: reason, bytes: sealed.bytes)
         slice.unopened.append(segment)
       }
     } catch {
-      Probe.segmentRefused.hit()
-      report.refused.append((sealed.digest, "\(error)"))
-      // Damage in the own store says nothing about the file, which may be needed to repair it.
-      guard segmentDigest(sealed.bytes) == sealed.digest else { return }
-      report.noted.append(Refusals.Refused(digest: sealed.digest, kind: .forever))
+      report.refuse(sealed.bytes, digest: sealed.digest, error)
     }
   }
 }

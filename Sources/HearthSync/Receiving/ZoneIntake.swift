@@ -27,7 +27,19 @@ package struct ReceiveReport: Sendable {
   /// The changes that are void by their content.
   var voids: [VoidChange] = []
 
+  /// The changes with which applied authors introduced themselves.
+  fileprivate var introduced: [[Change]] = []
+
   package init() {}
+
+  /// Notes that a segment can never be used.
+  mutating func refuse(_ bytes: [UInt8], digest: Identifier, _ error: any Error) {
+    Probe.segmentRefused.hit()
+    refused.append((digest, "\(error)"))
+    // Damage in the own store says nothing about the file, which may be needed to repair it.
+    guard segmentDigest(bytes) == digest else { return }
+    noted.append(Refusals.Refused(digest: digest, kind: .forever))
+  }
 
   /// Merges the report of a retry of pending segments.
   fileprivate mutating func add(_ later: ReceiveReport) {
@@ -95,7 +107,12 @@ enum ZoneIntake {
         of: &intake, in: draft, readiness, &report, with: engine.store)
       {
         hold(&slice, where: ends)
-        Introductions.introduce(&slice, intake, in: draft, membership, to: &readiness.causes.room)
+        let unsigned = Introductions.introduce(
+          &slice, intake, in: draft, membership, to: &readiness.causes.room)
+        for (segment, error) in unsigned {
+          report.refuse(segment.bytes, digest: segment.digest, error)
+        }
+        report.introduced += slice.introduced
         var queue = CausalQueue(
           slice.opened, causes: readiness.causes, ends: ends, judged: judged,
           evidence: try CitationSources(engine: engine).evidence(for: draft),
@@ -131,6 +148,7 @@ enum ZoneIntake {
     }
     engine.zones[place] = draft
     engine.clock = tickedClock
+    try KeySearch.learnKeys(ofIntroduced: report.introduced, of: draft.group, by: &engine)
     if draft.kind == .control, report.applied > 0 {
       try MembershipRefresh.refresh(of: draft.group, in: &engine)
     }
@@ -183,14 +201,18 @@ enum ZoneIntake {
   /// Removes evidence against an author from the formerly pending segments, because it is no part
   /// of the counted history.
   private static func hold(_ slice: inout Slice, where ends: [LogHead]) {
-    for segment in slice.opened where slice.waited.contains(segment.digest) {
-      guard let end = ends.first(where: { $0.author == segment.author }), !segment.agrees(with: end)
-      else { continue }
-      slice.unopened.append(
-        PendingSegment(digest: segment.digest, reason: .quarantine, bytes: segment.bytes))
+    func isEvidence(_ segment: OpenedSegment) -> Bool {
+      slice.waited.contains(segment.digest)
+        && ends.contains { $0.author == segment.author && !segment.agrees(with: $0) }
     }
-    let evidence = Set(slice.unopened.map(\.digest))
-    slice.opened.removeAll { evidence.contains($0.digest) }
+    let evidence = (slice.opened + slice.introducing.map(\.segment)).filter(isEvidence)
+    guard !evidence.isEmpty else { return }
+    slice.unopened += evidence.map {
+      PendingSegment(digest: $0.digest, reason: .quarantine, bytes: $0.bytes)
+    }
+    let digests = Set(evidence.map(\.digest))
+    slice.opened.removeAll { digests.contains($0.digest) }
+    slice.introducing.removeAll { digests.contains($0.segment.digest) }
   }
 
   /// How far logs were judged before; during a rebuild, what the zone's snapshot says of them.

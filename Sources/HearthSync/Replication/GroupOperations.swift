@@ -25,7 +25,15 @@ package enum GroupOperations {
           id: eventID(in: zone.id, type: ControlOperation.type, dot: dot, index: index)),
         .event([EventField(ControlOperation.bodyField, .bytes(operation.encoded))]))
     }
-    return try engine.write(events, to: zone.id, nowMilliseconds: nowMilliseconds)
+    let before = engine
+    let version = try engine.write(events, to: zone.id, nowMilliseconds: nowMilliseconds)
+    // What follows from the operations may be more than upkeep.
+    if engine.zones[try engine.place(of: zone.id)].head(of: version.dot.author).sequence
+      == version.dot.sequence
+    {
+      try PendingKnowledge.noteUpkeep(operations, of: group, since: before, in: engine)
+    }
+    return version
   }
 
   /// Writes membership operations and verifies that they have effect.

@@ -19,8 +19,6 @@ struct OpenedSegment {
   let weight: Int
   /// Counts the changes in simulations as long as they are in memory.
   let held: Work.Held
-  /// The introduction that vouches for an author whom the log does not name.
-  var introduction: Introduction?
 
   /// Whether the segment continues, or contains, the history that ends in a head.
   func agrees(with head: LogHead) -> Bool {
@@ -37,6 +35,17 @@ struct OpenedSegment {
 enum OpeningResult {
   /// The segment is verified and readable.
   case opened(OpenedSegment)
+  /// The segment cannot be judged yet and stays pending for this reason.
+  case waits(PendingReason)
+}
+
+/// The result of an attempt to open a segment that leaves introductions to be proven.
+enum UnprovenOpening {
+  /// The segment is verified and readable.
+  case opened(OpenedSegment)
+  /// The segment is readable, and its author is a device that introduces itself. No signature was
+  /// checked: use the segment only after ``SegmentOpener/proven(_:_:)``.
+  case introduces(OpenedSegment, IntroductionClaim)
   /// The segment cannot be judged yet and stays pending for this reason.
   case waits(PendingReason)
 }
@@ -64,6 +73,34 @@ struct SegmentOpener {
     _ bytes: [UInt8], digest: Identifier? = nil,
     staysClosed: (Author, UInt64) -> PendingReason? = { _, _ in nil }
   ) throws -> OpeningResult {
+    switch try openUnproven(bytes, digest: digest, staysClosed: staysClosed) {
+    case .opened(let segment): return .opened(segment)
+    case .waits(let reason): return .waits(reason)
+    case .introduces(let segment, let claim):
+      guard try proven(segment, claim) == nil else { return .opened(segment) }
+      Probe.authorUnknown.hit()
+      return .waits(.author)
+    }
+  }
+
+  /// Checks the proof and the signature of a segment whose author introduces itself; nil if nothing
+  /// vouches for the author.
+  ///
+  /// - Throws: If something vouches for the author, who did not sign the segment.
+  func proven(_ segment: OpenedSegment, _ claim: IntroductionClaim) throws -> Introduction? {
+    guard let introduction = membership.introductions.proven(claim) else { return nil }
+    try verify(segment.bytes, author: segment.author, card: introduction.card)
+    return introduction
+  }
+
+  /// Opens sealed bytes like ``open(_:digest:staysClosed:)``, except that it leaves the proof of a
+  /// device that introduces itself to the caller.
+  ///
+  /// Such a proof costs several signatures, which a caller without room for the device saves.
+  func openUnproven(
+    _ bytes: [UInt8], digest: Identifier? = nil,
+    staysClosed: (Author, UInt64) -> PendingReason? = { _, _ in nil }
+  ) throws -> UnprovenOpening {
     let header: EnvelopeHeader
     do {
       header = try Envelope.parseHeader(bytes, minimumSuite: membership.acceptedSuite)
@@ -110,12 +147,11 @@ struct SegmentOpener {
   /// Opens a segment of an unknown device.
   ///
   /// In the control zone, the device may introduce itself: its first change carries the keys that
-  /// hash to its id, and the proof that vouches for it. The opener then verifies the signature with
-  /// those keys. In other zones, and while nothing vouches for the device, the segment stays
-  /// pending.
+  /// hash to its id, and the proof that vouches for it. In other zones, and while nothing can vouch
+  /// for the device, the segment stays pending.
   private func openUnknown(
     _ bytes: [UInt8], digest: Identifier?, _ header: EnvelopeHeader, authorTag: Identifier
-  ) throws -> OpeningResult {
+  ) throws -> UnprovenOpening {
     guard let epoch = zone.epoch(tag: header.epochTag) else { return .waits(.epoch) }
     guard zone.kind == .control else {
       Probe.authorUnknown.hit()
@@ -128,15 +164,13 @@ struct SegmentOpener {
     guard let author = changes.first?.dot.author,
       zone.authorTag(of: author.device) == authorTag
     else { throw SyncError(.notAuthentic, "the author does not match the segment's header") }
-    guard let introduction = introduction(in: changes) else {
+    guard let claim = claim(in: changes) else {
       Probe.authorUnknown.hit()
       return .waits(.author)
     }
-    try verify(bytes, author: author, card: introduction.card)
-    var opened = try finish(
-      bytes, digest: digest, header, author: author, changes: changes, epoch: epoch)
-    opened.introduction = introduction
-    return .opened(opened)
+    return .introduces(
+      try finish(
+        bytes, digest: digest, header, author: author, changes: changes, epoch: epoch), claim)
   }
 
   /// The changes of a segment of an unknown author; nil if they cannot be read.
@@ -164,15 +198,15 @@ struct SegmentOpener {
       bytes, digest: nil, header, author: author, changes: changes, epoch: epoch)
   }
 
-  /// The introduction that vouches for a device that the log does not name.
+  /// The claim by which a device introduces itself that the log does not name.
   ///
   /// It is the one use of an invitation or of recovery words in the log's first change, with keys
   /// that hash to the device's id. No honest device uses two ways in, and each costs a signature.
-  private func introduction(in changes: [Change]) -> Introduction? {
+  private func claim(in changes: [Change]) -> IntroductionClaim? {
     guard let first = changes.first, first.dot.sequence == 1 else { return nil }
     let entries = first.controlOperations.filter { $0.phase == 0 }
     guard entries.count == 1 else { return nil }
-    return membership.introductions.introduction(entries[0], at: first.dot, in: zone.group)
+    return membership.introductions.claim(of: entries[0], at: first.dot, in: zone.group)
   }
 
   private func verify(_ bytes: [UInt8], author: Author, card: DeviceCard) throws {
