@@ -145,6 +145,14 @@ def crowd(home):
             victim, len(found)))
 
 
+@row("T7.words.relay", "the same over a relay", relay=())
+@row("T7.words", "a member replaces recovery words 400 times, and 4,000 devices forge their signature")
+def forged_words(home):
+    home.join("mal", "Mal")
+    suffer(home, [("mal", "strangers", "--number", "4000", "--words", "--replaced", "400")], [],
+           logs=4000)
+
+
 # T8: invitations without end.
 
 # A person may have made so many invitations to themselves.

@@ -119,4 +119,12 @@ struct PeopleWordsTests {
     #expect(ShellText.word("$HOME") == "'$HOME'")
     #expect(ShellText.word("") == "''")
   }
+
+  @Test("A crowd under one name is named once, and a long list ends with a number")
+  func crowds() {
+    #expect(Words.names(["Ben"]) == "Ben")
+    #expect(Words.names(["Mal", "Ben", "Mal", "Mal"]) == "Mal (3 times), Ben")
+    let many = (1...10).map { "P\($0)" }
+    #expect(Words.names(many + ["P10"]) == "P1, P2, P3, P4, P5, P6, P7, P8 and 2 more")
+  }
 }

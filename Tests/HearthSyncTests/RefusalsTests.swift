@@ -154,7 +154,19 @@ struct RefusalsTests {
       left.compactMap { shelf.segments[$0] }, in: family.control, nowMilliseconds: now)
     #expect(again.refused.count == 2)
     #expect(try vain(left, 0, family.control, family) == Set(left))
+    // Own upkeep speaks for nobody and frees no place.
     try MemberChanges.heartbeat(in: family.group, by: &family.members[0], nowMilliseconds: now)
+    #expect(try vain(left, 0, family.control, family) == Set(left))
+    _ = try InvitationMaking.invite(
+      to: family.group, named: "Home", role: .reader, maximumUses: 1,
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
+    #expect(try vain(left, 0, family.control, family).isEmpty)
+    _ = try family.members[0].receive(
+      left.compactMap { shelf.segments[$0] }, in: family.control, nowMilliseconds: now)
+    #expect(try vain(left, 0, family.control, family) == Set(left))
+    try MemberChanges.heartbeat(in: family.group, by: &family.members[2], nowMilliseconds: now)
+    _ = try family.members[0].receive(
+      try family.published(2, family.control), in: family.control, nowMilliseconds: now)
     #expect(try vain(left, 0, family.control, family).isEmpty)
     // Nobody clears what may have a place later.
     #expect(try UselessFiles(engine: family.members[0]).useless(left, in: family.control).isEmpty)

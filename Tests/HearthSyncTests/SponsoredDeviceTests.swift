@@ -13,8 +13,8 @@ private let now = EngineFamily.now
 struct SponsoredDeviceTests {
   /// A sealed change of a device, as whoever has a member's keys makes it.
   private func sealed(
-    _ operations: [ControlOperation], by signer: DeviceIdentity, after head: LogHead,
-    in family: EngineFamily
+    _ operations: [ControlOperation], naming words: [UInt8]? = nil, by signer: DeviceIdentity,
+    after head: LogHead, in family: EngineFamily
   ) throws -> [UInt8] {
     var forge = try Forge(family.members[0], family.control)
     forge.author = head.author
@@ -28,7 +28,8 @@ struct SponsoredDeviceTests {
           type: ControlOperation.type,
           id: eventID(in: family.control, type: ControlOperation.type, dot: dot, index: index))
         let field = EventField(ControlOperation.bodyField, .bytes(operation.encoded))
-        return Operation(key, .event([field]))
+        let named = words.map { EventField(ControlOperation.wordsField, .bytes($0)) }
+        return Operation(key, .event([field] + (named.map { [$0] } ?? [])))
       })
     return try forge.seal([change], .init(signer: signer))
   }
@@ -40,7 +41,7 @@ struct SponsoredDeviceTests {
   /// Logs of new devices that recovery words let in.
   private func byWords(
     _ count: Int, _ words: SigningKeyPair, of member: Int, revoking: Bool = false,
-    in family: EngineFamily
+    naming named: [UInt8]? = nil, in family: EngineFamily
   ) throws -> [[UInt8]] {
     let person = try family.person(member)
     return try (0..<count).map { _ in
@@ -54,7 +55,8 @@ struct SponsoredDeviceTests {
         ControlSignature.signedBytes(
           group: family.group, dot: first(engine), recover.signedBody))
       return try sealed(
-        [.recover(recover)], by: engine.identity, after: LogHead(author: engine.author),
+        [.recover(recover)], naming: named, by: engine.identity,
+        after: LogHead(author: engine.author),
         in: family)
     }
   }
@@ -72,6 +74,51 @@ struct SponsoredDeviceTests {
     _ blobs: [[UInt8]], at member: Int, _ family: inout EngineFamily
   ) throws -> ReceiveReport {
     try family.members[member].receive(blobs, in: family.control, nowMilliseconds: now)
+  }
+
+  @Test("Of words replaced often a recovery names its own, and without a name few are tried")
+  func namedWords() throws {
+    var family = try EngineFamily(2)
+    var words = [try family.nameWords(of: 1)]
+    for _ in 0..<7 {
+      let next = try SigningKeyPair(seed: SecretKey.random())
+      let old = try #require(words.last)
+      try RecoveryKeys.rotate(
+        sign: next.publicKey.bytes,
+        box: try DeviceIdentity.generate().identity.boxPair.publicKey.bytes, in: family.group,
+        consent: { .recovery(signature: old.sign(domain: $0, $1)) }, by: &family.members[1],
+        nowMilliseconds: now)
+      words.append(next)
+    }
+    try family.settle()
+    let person = try family.person(1)
+    func letIn(_ place: Int, naming named: Int?) throws -> Bool {
+      let log = try byWords(
+        1, words[place], of: 1, naming: named.map { words[$0].publicKey.bytes }, in: family)
+      var copy = try EngineFamily.copied(family.members[0])
+      let report = try copy.receive(log, in: family.control, nowMilliseconds: now)
+      #expect(report.refused.isEmpty)
+      #expect(report.applied == (report.waiting[.author] == nil ? 1 : 0))
+      return report.applied == 1
+    }
+    // The first four and the present ones are tried without a name.
+    #expect(try (0..<8).map { try letIn($0, naming: nil) } == (0..<8).map { $0 < 4 || $0 == 7 })
+    for place in 0..<8 {
+      #expect(try letIn(place, naming: place))
+      #expect(try !letIn(place, naming: (place + 1) % 8))
+    }
+    // The program itself says which words it shows.
+    family.members.append(try family.bareDevice())
+    try RecoveryKeys.recover(
+      person, in: family.group, deviceName: "new", revokingOthers: false,
+      signing: { words[7].sign(domain: $0, $1) }, by: &family.members[2], nowMilliseconds: now)
+    let opener = SegmentOpener(
+      zone: try family.members[2].zone(family.control), membership: family.membership(2))
+    let named = try family.published(2, family.control).flatMap { bytes -> [[UInt8]] in
+      guard case .opened(let segment) = try opener.open(bytes) else { return [] }
+      return segment.changes.compactMap(\.namedWords)
+    }
+    #expect(named == [words[7].publicKey.bytes])
   }
 
   @Test("Recovery words let in 64 devices of a person, and those that others have seen everywhere")

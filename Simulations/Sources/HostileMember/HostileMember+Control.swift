@@ -42,11 +42,8 @@ extension HostileMember {
   /// Logs of further devices of the member's own person, let in by recovery words that it gives
   /// itself.
   package mutating func devicesByWords(_ number: Int) throws -> [HostileFile] {
-    var entropy = dice.bytes(RecoveryWords.entropyBytes)
-    let root = try RecoveryRoot(entropy: SecretBytes(consuming: &entropy))
-    let keys = ControlOperation.RecoveryKeys(
-      sign: root.publicKeys.sign, box: root.publicKeys.box, secrets: [])
-    var found = [try sealControl([controlChange([.setRecovery(keys)])])]
+    let root = try newWords()
+    var found = [try sealControl([controlChange([.setRecovery(HostileMember.keys(of: root))])])]
     for _ in 0..<number {
       let (device, card) = try newDevice()
       var log = try self.log(of: device)
@@ -60,6 +57,50 @@ extension HostileMember {
       found.append(try log.seal([first]))
     }
     return found
+  }
+
+  /// Logs of devices that claim to come by recovery words of the member, who replaced them very
+  /// often; no signature holds.
+  ///
+  /// - Parameter replaced: how often the words were replaced.
+  package mutating func devicesByForgedWords(
+    _ number: Int, replaced: Int
+  ) throws -> [HostileFile] {
+    var root = try newWords()
+    var changes = [controlChange([.setRecovery(HostileMember.keys(of: root))])]
+    for _ in 0..<replaced {
+      let next = try newWords()
+      var rotation = ControlOperation.RotateRecovery(
+        keys: HostileMember.keys(of: next), consent: .recovery(signature: []))
+      rotation.consent = .recovery(
+        signature: root.sign(
+          domain: ControlSignature.rotationDomain,
+          ControlSignature.signedBytes(group: group, dot: herald.nextDot, rotation.signedBody)))
+      changes.append(controlChange([.rotateRecovery(rotation)]))
+      root = next
+    }
+    var found = [try sealControl(changes)]
+    for _ in 0..<number {
+      let (device, card) = try newDevice()
+      var log = try self.log(of: device)
+      log.learn(herald.head)
+      let recover = ControlOperation.Recover(
+        person: person, device: card, revokesOthers: false, cut: Cut(entries: []),
+        signature: dice.bytes(64))
+      found.append(
+        try log.seal([log.change([.recover(recover)], nowMilliseconds: nowMilliseconds)]))
+    }
+    return found
+  }
+
+  private mutating func newWords() throws -> RecoveryRoot {
+    var entropy = dice.bytes(RecoveryWords.entropyBytes)
+    return try RecoveryRoot(entropy: SecretBytes(consuming: &entropy))
+  }
+
+  private static func keys(of root: RecoveryRoot) -> ControlOperation.RecoveryKeys {
+    ControlOperation.RecoveryKeys(
+      sign: root.publicKeys.sign, box: root.publicKeys.box, secrets: [])
   }
 
   /// So many operations in this life's log of the control zone, cut into changes and files.

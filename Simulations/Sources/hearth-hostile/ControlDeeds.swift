@@ -31,9 +31,12 @@ struct Strangers: FolderDeed {
   @Option(help: "How many devices.") var number = 600
   @Flag(help: "Let them in as the own person's, by recovery words made for this.")
   var words = false
+  @Option(help: "Forge their signatures, after so many replacements of the words.")
+  var replaced: Int?
   @Flag(help: "Name invitations that there are, whose secrets are not known.") var named = false
 
   func files(by member: inout HostileMember, at home: HostileHome) throws -> [HostileFile] {
+    if words, let replaced { return try member.devicesByForgedWords(number, replaced: replaced) }
     if words { return try member.devicesByWords(number) }
     let invites = named ? member.membership.invites.map(\.operation.invite) : []
     return try member.strangers(number, naming: invites)

@@ -129,7 +129,7 @@ struct PeopleNews: Sendable {
     let names = waiting.map {
       Style.safe(known.name(ofNewcomer: $0.request.personName, on: $0.request.device))
     }
-    return "\(names.joined(separator: ", ")) asked to join \(Style.safe(zone.name)): "
+    return "\(Words.names(names)) asked to join \(Style.safe(zone.name)): "
       + "`hearth approve`"
   }
 
@@ -140,8 +140,8 @@ struct PeopleNews: Sendable {
     let names = membership.entries.waiting.filter { confirmable.contains($0.id) }
       .map { Style.safe($0.personName) }
     guard !names.isEmpty else { return nil }
-    return "\(names.joined(separator: ", ")) joined \(Style.safe(zone.name)) with a link that was "
-      + "no longer valid, and needs approval: `hearth approve`"
+    return "\(Words.names(names)) joined \(Style.safe(zone.name)) with a link that was "
+      + "no longer valid, and \(names.count == 1 ? "needs" : "need") approval: `hearth approve`"
   }
 
   /// Adds a newcomer, or a reader with a new role, to the people who do chores.

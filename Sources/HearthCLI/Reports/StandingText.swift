@@ -138,13 +138,14 @@ enum StandingText {
         document.requests.filter { !marked.contains($0) } + document.lookAlikes.map(words)
       lines.append(
         Style.yellow(
-          "\(Style.safe(names.joined(separator: ", "))) asked to join: `hearth approve`"))
+          "\(Style.safe(Words.names(names))) asked to join: `hearth approve`"))
     }
     if !document.waiting.isEmpty {
       lines.append(
         Style.yellow(
-          "\(Style.safe(document.waiting.joined(separator: ", "))) joined with a link that was no "
-            + "longer valid, and needs approval: `hearth approve`"))
+          "\(Style.safe(Words.names(document.waiting))) joined with a link that was no longer "
+            + "valid, and \(document.waiting.count == 1 ? "needs" : "need") approval: "
+            + "`hearth approve`"))
     }
     if let name = document.offeredBy {
       lines.append(

@@ -18,6 +18,25 @@ enum Words {
     "\(number) \(noun)\(number == 1 ? "" : "s")"
   }
 
+  /// The most names that a sentence lists.
+  private static let namedCount = 8
+
+  /// The names of people in the order of their first mention, each once, as the subject of a
+  /// sentence.
+  ///
+  /// Somebody may send a crowd of requests under one name.
+  static func names(_ names: [String]) -> String {
+    let counts = Dictionary(names.map { ($0, 1) }, uniquingKeysWith: +)
+    var seen: Set<String> = []
+    let distinct = names.filter { seen.insert($0).inserted }
+    let listed = distinct.prefix(namedCount).map { name in
+      let count = counts[name] ?? 1
+      return count == 1 ? name : "\(name) (\(count) times)"
+    }
+    let rest = distinct.count - listed.count
+    return listed.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
+  }
+
   /// The reason why a segment is pending.
   static func reason(_ reason: PendingReason) -> String {
     switch reason {

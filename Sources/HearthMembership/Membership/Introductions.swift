@@ -23,7 +23,8 @@ package struct IntroductionClaim: Sendable {
     case genesis
     /// The invitations of one id that the device may have used, in the order of trial.
     case invitation(ControlOperation.Join, [ControlOperation.InviteCreate])
-    case words(ControlOperation.Recover, Dot)
+    /// The sign keys of the recovery words that may have signed, in the order of trial.
+    case words(ControlOperation.Recover, Dot, [[UInt8]])
   }
 
   /// The introductions of which the proof can establish one; never empty.
@@ -90,16 +91,20 @@ package struct Introductions: Sendable {
 
   /// The introduction in an unknown device's first operation; nil while nothing vouches for it.
   package func introduction(
-    _ operation: ControlOperation, at dot: Dot, in group: GroupID
+    _ operation: ControlOperation, at dot: Dot, in group: GroupID, naming words: [UInt8]?
   ) -> Introduction? {
-    claim(of: operation, at: dot, in: group).flatMap(proven)
+    claim(of: operation, at: dot, in: group, naming: words).flatMap(proven)
   }
 
   /// What an unknown device's first operation claims; nil if no proof could establish anything.
   ///
   /// A genesis vouches for itself, since the group's id is its hash.
+  ///
+  /// - Parameter words: The sign key of the recovery words that a recovery says it shows. Versions
+  ///   before this rule said nothing; then only a few words are tried, since a person may have
+  ///   replaced them very often, and each trial costs a signature.
   package func claim(
-    of operation: ControlOperation, at dot: Dot, in group: GroupID
+    of operation: ControlOperation, at dot: Dot, in group: GroupID, naming words: [UInt8]?
   ) -> IntroductionClaim? {
     guard let card = operation.card, ControlIdentity.cardID(of: card) == dot.author.device
     else { return nil }
@@ -110,10 +115,11 @@ package struct Introductions: Sendable {
         candidates: [Introduction(card: card, invite: nil, isStranger: false)], proof: .genesis)
     case .join(let join): return claim(of: join)
     case .recover(let recover):
-      guard !recover.signature.isEmpty, !everyWords(of: recover.person).isEmpty else { return nil }
+      let keys = signKeys(of: recover.person, named: words)
+      guard !recover.signature.isEmpty, !keys.isEmpty else { return nil }
       let hoped = Introduction(
         card: card, invite: nil, isStranger: false, sponsor: recover.person)
-      return IntroductionClaim(candidates: [hoped], proof: .words(recover, dot))
+      return IntroductionClaim(candidates: [hoped], proof: .words(recover, dot, keys))
     default: return nil
     }
   }
@@ -145,31 +151,63 @@ package struct Introductions: Sendable {
         proofs.isProven(join, by: $0, group: resolved.resolver.group)
       }
       return place.map { claim.candidates[$0] }
-    case .words(let recover, let dot): return introduction(of: recover, at: dot)
+    case .words(let recover, let dot, let keys):
+      return signer(of: recover, at: dot, among: keys).map { introduction(of: recover, by: $0) }
     }
   }
 
-  private func introduction(of recover: ControlOperation.Recover, at dot: Dot) -> Introduction? {
+  private func introduction(
+    of recover: ControlOperation.Recover, by sign: [UInt8]
+  ) -> Introduction {
+    let isPresent = presentKey(of: recover.person) == sign
+    return Introduction(
+      card: recover.device, invite: nil, isStranger: !isPresent, sponsor: recover.person,
+      endsOthers: recover.revokesOthers && isPresent)
+  }
+
+  /// The sign key of the person's recovery words, present or replaced, that signed a recovery; nil
+  /// if there are none.
+  package func signKey(of recover: ControlOperation.Recover, at dot: Dot) -> [UInt8]? {
+    signer(of: recover, at: dot, among: everySignKey(of: recover.person))
+  }
+
+  private func signer(
+    of recover: ControlOperation.Recover, at dot: Dot, among keys: [[UInt8]]
+  ) -> [UInt8]? {
     var proofs = resolved.resolver.proofs
-    let present = LogView.all.recoveryKeys(of: recover.person, in: findings)?.keys
-    for keys in everyWords(of: recover.person) {
-      let claim = ProofBook.Claim(
-        domain: ControlSignature.recoverDomain, sign: keys.sign, box: [],
-        message: ControlSignature.signedBytes(
-          group: resolved.resolver.group, dot: dot, recover.signedBody),
-        signature: recover.signature)
-      guard proofs.holds(claim) else { continue }
-      return Introduction(
-        card: recover.device, invite: nil, isStranger: keys != present, sponsor: recover.person,
-        endsOthers: recover.revokesOthers && keys == present)
+    return keys.first { sign in
+      proofs.holds(
+        ProofBook.Claim(
+          domain: ControlSignature.recoverDomain, sign: sign, box: [],
+          message: ControlSignature.signedBytes(
+            group: resolved.resolver.group, dot: dot, recover.signedBody),
+          signature: recover.signature))
     }
-    return nil
   }
 
-  /// All recovery keys that a person ever had, including replaced ones.
-  private func everyWords(of person: PersonID) -> [ControlOperation.RecoveryKeys] {
+  private func presentKey(of person: PersonID) -> [UInt8]? {
+    LogView.all.recoveryKeys(of: person, in: findings)?.keys.sign
+  }
+
+  /// The sign keys with which a recovery is tried: the named one, or else the present one and the
+  /// first ones.
+  private func signKeys(of person: PersonID, named: [UInt8]?) -> [[UInt8]] {
+    let all = everySignKey(of: person)
+    if let named { return all.contains(named) ? [named] : [] }
+    let first = all.prefix(Introductions.maximumUnnamedWords)
+    guard let present = presentKey(of: person), !first.contains(present) else {
+      return Array(first)
+    }
+    return [present] + first
+  }
+
+  /// The most words, beside the present ones, that are tried if a recovery does not name its own.
+  private static let maximumUnnamedWords = 4
+
+  /// The sign keys of all recovery words that a person ever had, in log order.
+  private func everySignKey(of person: PersonID) -> [[UInt8]] {
     (findings.index.words[person] ?? []).compactMap { place in
-      findings.verdicts[place].refusal == nil ? log.operation(place).words : nil
+      findings.verdicts[place].refusal == nil ? log.operation(place).words?.sign : nil
     }
   }
 

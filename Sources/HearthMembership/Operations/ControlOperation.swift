@@ -67,6 +67,8 @@ extension ControlOperation {
   package static let bodyField = FieldID(.register, 1)
   /// The field that holds the chain hashes of the changes that the operation's change newly saw.
   package static let citationField = FieldID(.register, 2)
+  /// The field of a recovery that holds the public sign key of the recovery words that it shows.
+  package static let wordsField = FieldID(.register, 3)
 
   /// The operation in an event; nil if its bytes are not an operation.
   package init?(_ event: EventState) {

@@ -119,9 +119,11 @@ package enum RecoveryKeys {
     by engine: Engine<some Store>
   ) throws {
     let control = try engine.controlZone(of: group)
+    let introductions = engine.membership(of: group).introductions
     guard
-      let introduction = engine.membership(of: group)
-        .introductions.introduction(.recover(recover), at: dot, in: group)
+      let introduction = introductions.introduction(
+        .recover(recover), at: dot, in: group,
+        naming: introductions.signKey(of: recover, at: dot))
     else { return }
     var room = try Introductions.room(of: control, in: engine)
     room.introduce(engine.device, introduction, hasRight: true, isCited: false)

@@ -7,21 +7,18 @@ enum Introductions {
   /// pending.
   ///
   /// An author whom a member has seen is admitted in any case, even if the citing segment is itself
-  /// pending. Thus all nodes converge on the same logs, whatever the order of arrival. Only a device
-  /// that would have a slot has its proof checked, so that a crowd costs no more signatures than it
-  /// may take slots.
-  ///
-  /// - Returns: The segments whose proof holds for a device that did not sign them.
+  /// pending. Thus all nodes converge on the same logs, whatever the order of arrival. A device has
+  /// its proof checked only if it would have a slot, so that a crowd costs no more signatures than
+  /// it may take slots. A device that has a proof and did not sign its segment is refused.
   static func introduce(
     _ slice: inout Slice, _ intake: Intake, in zone: ZoneState, _ membership: Membership,
-    to room: inout AuthorRoom
-  ) -> [(segment: OpenedSegment, error: any Error)] {
-    guard !slice.introducing.isEmpty else { return [] }
+    to room: inout AuthorRoom, _ report: inout ReceiveReport
+  ) {
+    guard !slice.introducing.isEmpty else { return }
     let opener = SegmentOpener(zone: zone, membership: membership)
     var places = membership.introductions.room
     let witnesses = witnesses(of: slice, intake, in: zone, membership)
     var admitted: Set<DeviceID> = []
-    var unsigned: [(segment: OpenedSegment, error: any Error)] = []
     for (segment, claim) in slice.introducing {
       let device = segment.author.device
       let citing = witnesses[device] ?? []
@@ -41,7 +38,8 @@ enum Introductions {
           }
           if admitted.contains(device) {
             Probe.authorIntroducesItself.hit()
-            slice.introduce(segment)
+            slice.opened.append(segment)
+            report.introduced.append(segment.changes)
             continue
           }
         }
@@ -49,11 +47,10 @@ enum Introductions {
         slice.unopened.append(
           PendingSegment(digest: segment.digest, reason: .author, bytes: segment.bytes))
       } catch {
-        unsigned.append((segment, error))
+        report.refuse(segment.bytes, digest: segment.digest, error)
       }
     }
     slice.introducing = []
-    return unsigned
   }
 
   /// The people whose devices have seen a device, by its id, as far as a slice and the pending

@@ -132,8 +132,9 @@ enum PendingKnowledge {
     let earlier = Set(before.membership(of: group).voided.map(\.id))
     guard earlier == Set(engine.membership(of: group).voided.map(\.id)) else { return }
     for zone in engine.zones where zone.group == group {
-      guard try engine.store.facts.value(of: strangersFact(zone.id)) != nil
-        || !Refusals(of: zone.id, in: engine.store).isEmpty
+      guard
+        try engine.store.facts.value(of: strangersFact(zone.id)) != nil
+          || !Refusals(of: zone.id, in: engine.store).isEmpty
       else { continue }
       try engine.store.facts.set(
         upkeepFact(zone.id),

@@ -7,8 +7,6 @@ struct Slice {
   var opened: [OpenedSegment] = []
   /// The segments of unknown devices that introduce themselves, which nobody has proven yet.
   var introducing: [(segment: OpenedSegment, claim: IntroductionClaim)] = []
-  /// The changes of the opened segments whose authors introduced themselves.
-  private(set) var introduced: [[Change]] = []
   var unopened: [PendingSegment] = []
   /// The segments that were pending before.
   var waited: Set<Identifier> = []
@@ -26,12 +24,6 @@ struct Slice {
   mutating func note(_ author: Author, _ changes: ClosedRange<UInt64>, in zone: ZoneState) {
     let end = end(of: author, in: zone)
     if changes.lowerBound <= end + 1 { ends[author] = max(end, changes.upperBound) }
-  }
-
-  /// Adds a segment of a device that introduced itself.
-  mutating func introduce(_ segment: OpenedSegment) {
-    opened.append(segment)
-    introduced.append(segment.changes)
   }
 
   /// The authors of the segments that were opened, proven or not, in order.

@@ -28,7 +28,7 @@ package struct ReceiveReport: Sendable {
   var voids: [VoidChange] = []
 
   /// The changes with which applied authors introduced themselves.
-  fileprivate var introduced: [[Change]] = []
+  var introduced: [[Change]] = []
 
   package init() {}
 
@@ -107,12 +107,8 @@ enum ZoneIntake {
         of: &intake, in: draft, readiness, &report, with: engine.store)
       {
         hold(&slice, where: ends)
-        let unsigned = Introductions.introduce(
-          &slice, intake, in: draft, membership, to: &readiness.causes.room)
-        for (segment, error) in unsigned {
-          report.refuse(segment.bytes, digest: segment.digest, error)
-        }
-        report.introduced += slice.introduced
+        Introductions.introduce(
+          &slice, intake, in: draft, membership, to: &readiness.causes.room, &report)
         var queue = CausalQueue(
           slice.opened, causes: readiness.causes, ends: ends, judged: judged,
           evidence: try CitationSources(engine: engine).evidence(for: draft),

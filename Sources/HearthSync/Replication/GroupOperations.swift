@@ -18,12 +18,19 @@ package enum GroupOperations {
       )
     }
     let dot = try engine.nextDot(in: zone.id)
+    let membership = engine.membership(of: group)
     let events = operations.enumerated().map { index, operation in
-      Operation(
+      var fields = [EventField(ControlOperation.bodyField, .bytes(operation.encoded))]
+      if case .recover(let recover) = operation,
+        let words = membership.introductions.signKey(of: recover, at: dot)
+      {
+        fields.append(EventField(ControlOperation.wordsField, .bytes(words)))
+      }
+      return Operation(
         RecordKey(
           type: ControlOperation.type,
           id: eventID(in: zone.id, type: ControlOperation.type, dot: dot, index: index)),
-        .event([EventField(ControlOperation.bodyField, .bytes(operation.encoded))]))
+        .event(fields))
     }
     let before = engine
     let version = try engine.write(events, to: zone.id, nowMilliseconds: nowMilliseconds)

@@ -206,7 +206,8 @@ struct SegmentOpener {
     guard let first = changes.first, first.dot.sequence == 1 else { return nil }
     let entries = first.controlOperations.filter { $0.phase == 0 }
     guard entries.count == 1 else { return nil }
-    return membership.introductions.claim(of: entries[0], at: first.dot, in: zone.group)
+    return membership.introductions.claim(
+      of: entries[0], at: first.dot, in: zone.group, naming: first.namedWords)
   }
 
   private func verify(_ bytes: [UInt8], author: Author, card: DeviceCard) throws {
