@@ -122,15 +122,17 @@ enum PendingKnowledge {
   /// Notes that own operations changed nothing for strangers, if that is so.
   ///
   /// Everything pending or refused is otherwise tried again after each of them. Upkeep vouches for
-  /// nobody and frees no place. It may make a join final, and so an earlier operation void or valid
-  /// again: then it counts as news.
+  /// nobody and frees no place. It may make a join final, and so change which earlier operations are
+  /// void or which devices belong: then it counts as news.
   static func noteUpkeep(
     _ operations: [ControlOperation], of group: GroupID, since before: Engine<some Store>,
     in engine: Engine<some Store>
   ) throws {
     guard operations.allSatisfy(\.isUpkeep) else { return }
-    let earlier = Set(before.membership(of: group).voided.map(\.id))
-    guard earlier == Set(engine.membership(of: group).voided.map(\.id)) else { return }
+    let (earlier, present) = (before.membership(of: group), engine.membership(of: group))
+    guard Set(earlier.voided.map(\.id)) == Set(present.voided.map(\.id)),
+      earlier.devices.map(\.id) == present.devices.map(\.id)
+    else { return }
     for zone in engine.zones where zone.group == group {
       guard
         try engine.store.facts.value(of: strangersFact(zone.id)) != nil

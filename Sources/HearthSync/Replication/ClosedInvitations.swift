@@ -12,7 +12,7 @@ package struct ClosedInvitations<S: Store> {
   /// did.
   ///
   /// A pending closing counts only if this device considers its signer entitled to close the
-  /// invitation.
+  /// invitation. Segments of strangers stay closed: their signatures would cost every command.
   func closer(of invite: Identifier, in group: GroupID) throws -> String? {
     let membership = engine.membership(of: group)
     let control = try engine.controlZone(of: group)
@@ -20,12 +20,13 @@ package struct ClosedInvitations<S: Store> {
       return nil
     }
     let opener = SegmentOpener(zone: control, membership: membership)
-    for segment in try engine.store.pending.segments(in: control.id) {
-      guard case .opened(let opened)? = try? opener.open(segment.bytes),
-        let person = membership.person(of: opened.author.device),
-        membership.isActive(opened.author.device),
+    for entry in try engine.store.pending.entries(in: control.id) {
+      guard let device = control.deviceByTag[entry.authorTag], membership.isActive(device),
+        let person = membership.person(of: device),
         person.role.rank >= Role.admin.rank
-          || person.id == membership.person(of: made.creator)?.id
+          || person.id == membership.person(of: made.creator)?.id,
+        let bytes = try engine.store.pending.bytes(of: entry.digest, in: control.id),
+        case .opened(let opened)? = try? opener.open(bytes)
       else { continue }
       let operations = opened.changes.flatMap(\.controlOperations)
       if operations.contains(.inviteClose(invite: invite)) { return person.name }

@@ -16,7 +16,7 @@ package struct UselessFiles<S: Store> {
   /// The names of a zone's segments that are here, applied or pending.
   package func held(_ names: [SegmentName], in id: ZoneID) throws -> Set<SegmentName> {
     let digests = Set(try engine.store.log.segments(of: id).map(\.digest))
-      .union(try engine.store.pending.segments(in: id).map(\.digest))
+      .union(try engine.store.pending.entries(in: id).map(\.digest))
     return Set(names.filter { digests.contains($0.digest) })
   }
 
