@@ -1,18 +1,12 @@
-import CSodium
-
 /// XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) with random, hedged 24-byte nonces.
 ///
 /// It is not key-committing: one ciphertext can be built to open under two chosen keys. Use it with
 /// keys that are themselves committed (epoch keys), and use ``Capsule`` for all other keys.
 package enum AEAD {
-  /// The length of a nonce.
-  static let nonceCount = 24
-  /// The length of an authentication tag.
-  static let tagCount = 16
   /// The number of random bytes in the input of a nonce.
   static let randomCount = 32
   /// The number of bytes that ``seal(_:associatedData:key:)`` adds to a message: nonce and tag.
-  package static let overheadBytes = nonceCount + tagCount
+  package static let overheadBytes = XChaCha20Poly1305.nonceCount + XChaCha20Poly1305.tagCount
 
   /// Encrypts a message under a key and a context.
   /// - Parameters:
@@ -40,11 +34,11 @@ package enum AEAD {
     key.withUnsafeBytes { key in
       associatedData.withUnsafeBytes { context in
         Blake2b.array(plaintext.count + overheadBytes) { out in
-          let nonce = out.part(0..<nonceCount)
+          let nonce = out.part(0..<XChaCha20Poly1305.nonceCount)
           hedgedNonce(key: key, random: random, context, plaintext, into: nonce)
-          encrypt(
+          XChaCha20Poly1305.encrypt(
             plaintext, context, nonce: UnsafeRawBufferPointer(nonce), key: key,
-            into: out.part(nonceCount..<out.count))
+            into: out.part(XChaCha20Poly1305.nonceCount..<out.count))
         }
       }
     }
@@ -76,8 +70,9 @@ package enum AEAD {
     guard sealed.count == out.count + overheadBytes else { throw CryptoError.authentication }
     try key.withUnsafeBytes { key in
       try associatedData.withUnsafeBytes { context in
-        try decrypt(
-          sealed.part(nonceCount..<sealed.count), context, nonce: sealed.part(0..<nonceCount),
+        try XChaCha20Poly1305.decrypt(
+          sealed.part(XChaCha20Poly1305.nonceCount..<sealed.count), context,
+          nonce: sealed.part(0..<XChaCha20Poly1305.nonceCount),
           key: key, into: out)
       }
     }
@@ -95,7 +90,7 @@ package enum AEAD {
     precondition(random.count == randomCount, "\(random.count) random bytes for a nonce")
     withZeroisedMemory(32) { digest in
       Blake2b.hash(plaintext, into: digest)
-      var hasher = Blake2b.Hasher(count: nonceCount, rawKey: key)
+      var hasher = Blake2b.Hasher(count: XChaCha20Poly1305.nonceCount, rawKey: key)
       hasher.update(random)
       hasher.update(context)
       hasher.update(UnsafeRawBufferPointer(digest))
@@ -112,32 +107,4 @@ package enum AEAD {
     /// Set before a run, from its only thread.
     nonisolated(unsafe) package static var repeatsNonce = false
   #endif
-
-  /// Encrypts without framing; `out` has room for exactly the plaintext and the tag.
-  static func encrypt(
-    _ plaintext: UnsafeRawBufferPointer, _ context: UnsafeRawBufferPointer,
-    nonce: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer,
-    into out: UnsafeMutableRawBufferPointer
-  ) {
-    precondition(out.count == plaintext.count + tagCount, "ciphertext memory \(out.count)")
-    precondition(nonce.count == nonceCount && key.count == SecretKey.count, "nonce or key length")
-    let status = crypto_aead_xchacha20poly1305_ietf_encrypt(
-      out.unsignedBytes, nil, plaintext.unsignedBytes, UInt64(plaintext.count),
-      context.unsignedBytes, UInt64(context.count), nil, nonce.unsignedBytes, key.unsignedBytes)
-    precondition(status == 0, "XChaCha20-Poly1305 refused \(plaintext.count) bytes")
-  }
-
-  /// Decrypts without framing; `out` has room for exactly the plaintext.
-  static func decrypt(
-    _ sealed: UnsafeRawBufferPointer, _ context: UnsafeRawBufferPointer,
-    nonce: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer,
-    into out: UnsafeMutableRawBufferPointer
-  ) throws {
-    precondition(nonce.count == nonceCount && key.count == SecretKey.count, "nonce or key length")
-    guard sealed.count == out.count + tagCount else { throw CryptoError.authentication }
-    let status = crypto_aead_xchacha20poly1305_ietf_decrypt(
-      out.unsignedBytes, nil, nil, sealed.unsignedBytes, UInt64(sealed.count),
-      context.unsignedBytes, UInt64(context.count), nonce.unsignedBytes, key.unsignedBytes)
-    guard status == 0 else { throw CryptoError.authentication }
-  }
 }

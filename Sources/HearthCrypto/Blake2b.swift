@@ -55,11 +55,6 @@ package enum Blake2b {
       self = key.withUnsafeBytes { Hasher(count: count, rawKey: $0) }
     }
 
-    /// Starts a hash keyed with a secret, which stays in its guarded memory until the first block.
-    package init(count: Int = 32, key: SecretKey) {
-      self = key.withUnsafeBytes { Hasher(count: count, rawKey: $0) }
-    }
-
     init(count: Int, rawKey: UnsafeRawBufferPointer?) {
       checkLengths(count, rawKey)
       self.count = count

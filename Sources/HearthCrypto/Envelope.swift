@@ -4,43 +4,7 @@
 /// The byte format is fixed in `docs/reference/envelope-format.md`. Every step of reading happens
 /// in the order written there, and each failure of decryption reads the same.
 package enum Envelope {
-  /// Suite 1: XChaCha20-Poly1305-IETF, Ed25519, BLAKE2b.
-  package static let suite: UInt8 = 1
-  /// The length of the clear header with the nonce.
-  package static let headerBytes = 166
-  /// The length without the plaintext: header, tag, signature.
-  package static let overheadBytes = headerBytes + AEAD.tagCount + Signature.count
-  /// The longest envelope that is read or written: 1 MiB, and 64 KiB for padding and frame.
-  package static let maximumEnvelopeBytes = (1 << 20) + (64 << 10)
-  /// The longest padded plaintext.
-  package static let maximumPlaintextBytes = maximumEnvelopeBytes - overheadBytes
-  /// The longest body, before compression and after decompression: 8 MiB.
-  package static let maximumBodyBytes = 8 << 20
-  /// A body up to this length can always be sealed, even if it does not compress: 1 MiB.
-  package static let guaranteedBodyBytes = 1 << 20
-  /// The greatest sequence number of a change: 2^63 - 1, so that no sum of two overflows.
-  package static let maximumSequence: UInt64 = 1 << 63 - 1
-  /// The greatest ratio between a body and the plaintext that contains it.
-  ///
-  /// A body that compresses better is padded.
-  package static let maximumCompressionRatio = 16
-
-  /// Byte positions of the header.
-  enum Layout {
-    static let magicBytes = Array("HRE1".utf8)
-    static let magic = 0..<4
-    static let suite = 4
-    static let type = 5
-    static let zoneTag = 6..<22
-    static let authorTag = 22..<38
-    static let incarnation = 38
-    static let epochTag = 46..<62
-    static let firstSeq = 62
-    static let lastSeq = 70
-    static let linkBefore = 78..<110
-    static let linkAfter = 110..<142
-    static let nonce = 142..<166
-  }
+  private typealias Layout = EnvelopeFormat.Layout
 
   private static let contextDomain: Domain = "HRTH/segment/v1"
   private static let signatureDomain: Domain = "HRTH/segment-sig/v1"
@@ -60,7 +24,7 @@ package enum Envelope {
   ///   - lastSeq: The last change's sequence number.
   ///   - chainBefore: The author's chain hash before the first change, 32 bytes (zeros for none).
   ///   - chainAfter: The chain hash after the last change, 32 bytes.
-  ///   - body: The content, up to ``guaranteedBodyBytes``, or more if it compresses.
+  ///   - body: The content, up to ``EnvelopeFormat/guaranteedBodyBytes``, or more if it compresses.
   ///   - weight: The work of reading the body, in units of its reader. The envelope has at least
   ///     one byte for each unit, and states the work before anything is unpacked.
   /// - Returns: The envelope; two calls with equal arguments give different bytes.
@@ -99,10 +63,10 @@ package enum Envelope {
     guard zoneID == epoch.zoneID else {
       throw CryptoError(.malformed, "The epoch key belongs to another zone than the envelope.")
     }
-    return Blake2b.array(overheadBytes + plaintext.count) { out in
+    return Blake2b.array(EnvelopeFormat.overheadBytes + plaintext.count) { out in
       header.store(into: out.part(0..<Layout.nonce.lowerBound))
       let clear = UnsafeRawBufferPointer(out.part(0..<Layout.nonce.lowerBound))
-      let signed = headerBytes + plaintext.count + AEAD.tagCount
+      let signed = EnvelopeFormat.headerBytes + plaintext.count + XChaCha20Poly1305.tagCount
       plaintext.withUnsafeBytes { plaintext in
         device.nonceKey.withUnsafeBytes {
           AEAD.hedgedNonce(key: $0, random: random, clear, plaintext, into: out.part(Layout.nonce))
@@ -110,9 +74,9 @@ package enum Envelope {
         let context = context(clear, zoneID, epoch)
         context.withUnsafeBytes { context in
           epoch.withEnvelopeKey(author: header.authorTag, incarnation: header.incarnation) {
-            AEAD.encrypt(
+            XChaCha20Poly1305.encrypt(
               plaintext, context, nonce: UnsafeRawBufferPointer(out.part(Layout.nonce)), key: $0,
-              into: out.part(headerBytes..<signed))
+              into: out.part(EnvelopeFormat.headerBytes..<signed))
           }
         }
       }
@@ -132,20 +96,21 @@ package enum Envelope {
   ///   rises.
   /// - Throws: `tooLarge`, `malformed`, `unsupportedSuite`, `unsupportedType`.
   package static func parseHeader(
-    _ bytes: UnsafeRawBufferPointer, minimumSuite: UInt8 = suite
+    _ bytes: UnsafeRawBufferPointer, minimumSuite: UInt8 = EnvelopeFormat.suite
   ) throws -> EnvelopeHeader {
-    guard bytes.count <= maximumEnvelopeBytes else {
+    guard bytes.count <= EnvelopeFormat.maximumEnvelopeBytes else {
       throw CryptoError(
         .tooLarge,
-        "The envelope has \(bytes.count) bytes; the limit is \(maximumEnvelopeBytes).")
+        "The envelope has \(bytes.count) bytes; "
+          + "the limit is \(EnvelopeFormat.maximumEnvelopeBytes).")
     }
     guard bytes.count > Layout.type, bytes.part(Layout.magic).elementsEqual(Layout.magicBytes)
     else { throw CryptoError(.malformed, "These bytes are not an envelope (no HRE1 in front).") }
     let found = bytes[Layout.suite]
-    guard found == suite, found >= minimumSuite else {
+    guard found == EnvelopeFormat.suite, found >= minimumSuite else {
       throw CryptoError(
         .unsupportedSuite,
-        "The envelope uses suite \(found); this version reads suite \(suite), "
+        "The envelope uses suite \(found); this version reads suite \(EnvelopeFormat.suite), "
           + "this household accepts \(minimumSuite) and up.")
     }
     guard let type = EnvelopeType(rawValue: bytes[Layout.type]) else {
@@ -153,7 +118,7 @@ package enum Envelope {
         .unsupportedType,
         "The envelope has the unknown type \(bytes[Layout.type]); a newer version wrote it.")
     }
-    guard Padding.isPaddedCount(bytes.count - overheadBytes) else {
+    guard Padding.isPaddedCount(bytes.count - EnvelopeFormat.overheadBytes) else {
       throw CryptoError(
         .malformed, "An envelope cannot have \(bytes.count) bytes; it was cut or extended.")
     }
@@ -161,7 +126,8 @@ package enum Envelope {
   }
 
   /// Reads the clear header of an array.
-  package static func parseHeader(_ bytes: [UInt8], minimumSuite: UInt8 = suite) throws
+  package static func parseHeader(_ bytes: [UInt8], minimumSuite: UInt8 = EnvelopeFormat.suite)
+    throws
     -> EnvelopeHeader
   {
     try bytes.withUnsafeBytes { try parseHeader($0, minimumSuite: minimumSuite) }
@@ -217,11 +183,11 @@ package enum Envelope {
       throw CryptoError.authentication
     }
     let context = context(bytes.part(0..<Layout.nonce.lowerBound), zoneID, epoch)
-    let sealed = bytes.part(headerBytes..<(bytes.count - Signature.count))
-    let plaintext = try Blake2b.array(sealed.count - AEAD.tagCount) { out in
+    let sealed = bytes.part(EnvelopeFormat.headerBytes..<(bytes.count - Signature.count))
+    let plaintext = try Blake2b.array(sealed.count - XChaCha20Poly1305.tagCount) { out in
       try context.withUnsafeBytes { context in
         try epoch.withEnvelopeKey(author: header.authorTag, incarnation: header.incarnation) {
-          try AEAD.decrypt(
+          try XChaCha20Poly1305.decrypt(
             sealed, context, nonce: bytes.part(Layout.nonce), key: $0, into: out)
         }
       }

@@ -21,13 +21,14 @@ package struct EnvelopeFrame: Hashable, Sendable {
   /// Reads the frame of an envelope of any suite and type.
   /// - Throws: `tooLarge`, `malformed`.
   package init(_ bytes: [UInt8]) throws {
-    typealias Layout = Envelope.Layout
-    guard bytes.count <= Envelope.maximumEnvelopeBytes else {
+    typealias Layout = EnvelopeFormat.Layout
+    guard bytes.count <= EnvelopeFormat.maximumEnvelopeBytes else {
       throw CryptoError(
         .tooLarge,
-        "The envelope has \(bytes.count) bytes; the limit is \(Envelope.maximumEnvelopeBytes).")
+        "The envelope has \(bytes.count) bytes; "
+          + "the limit is \(EnvelopeFormat.maximumEnvelopeBytes).")
     }
-    guard bytes.count >= Envelope.overheadBytes,
+    guard bytes.count >= EnvelopeFormat.overheadBytes,
       bytes[Layout.magic].elementsEqual(Layout.magicBytes)
     else { throw CryptoError(.malformed, "These bytes are not an envelope (no HRE1 in front).") }
     suite = bytes[Layout.suite]

@@ -32,10 +32,10 @@ package struct EnvelopeHeader: Hashable, Sendable {
 
   /// Writes the 142 bytes before the nonce.
   func store(into out: UnsafeMutableRawBufferPointer) {
-    typealias Layout = Envelope.Layout
+    typealias Layout = EnvelopeFormat.Layout
     precondition(out.count == Layout.nonce.lowerBound, "header memory of \(out.count) bytes")
     out.part(Layout.magic).copyBytes(from: Layout.magicBytes)
-    out[Layout.suite] = Envelope.suite
+    out[Layout.suite] = EnvelopeFormat.suite
     out[Layout.type] = type.rawValue
     zoneTag.store(into: out.part(Layout.zoneTag))
     authorTag.store(into: out.part(Layout.authorTag))
@@ -49,7 +49,7 @@ package struct EnvelopeHeader: Hashable, Sendable {
 
   /// Reads the fields of bytes whose length, magic, suite and type are already checked.
   init(_ bytes: UnsafeRawBufferPointer, type: EnvelopeType) throws {
-    typealias Layout = Envelope.Layout
+    typealias Layout = EnvelopeFormat.Layout
     self.type = type
     zoneTag = Bytes16(loading: bytes.part(Layout.zoneTag))
     authorTag = Bytes16(loading: bytes.part(Layout.authorTag))
@@ -63,7 +63,7 @@ package struct EnvelopeHeader: Hashable, Sendable {
   }
 
   /// Makes a header from its fields.
-  /// - Throws: `malformed` unless 1 ≤ `firstSeq` ≤ `lastSeq` ≤ ``Envelope/maximumSequence``.
+  /// - Throws: `malformed` unless 1 ≤ `firstSeq` ≤ `lastSeq` ≤ ``EnvelopeFormat/maximumSequence``.
   init(
     type: EnvelopeType, zoneTag: Bytes16, authorTag: Bytes16, incarnation: UInt64,
     epochTag: Bytes16, firstSeq: UInt64, lastSeq: UInt64, linkBefore: Bytes32, linkAfter: Bytes32
@@ -81,9 +81,9 @@ package struct EnvelopeHeader: Hashable, Sendable {
   }
 
   /// Rejects a range of changes that no log can have.
-  /// - Throws: `malformed` unless 1 ≤ `first` ≤ `last` ≤ ``Envelope/maximumSequence``.
+  /// - Throws: `malformed` unless 1 ≤ `first` ≤ `last` ≤ ``EnvelopeFormat/maximumSequence``.
   static func checkSequence(_ first: UInt64, _ last: UInt64) throws {
-    guard first >= 1, last >= first, last <= Envelope.maximumSequence else {
+    guard first >= 1, last >= first, last <= EnvelopeFormat.maximumSequence else {
       throw CryptoError(
         .malformed,
         "An envelope cannot hold changes \(first) to \(last); they count from 1 up to 2^63 - 1.")

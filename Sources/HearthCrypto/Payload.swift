@@ -22,7 +22,9 @@ enum Payload {
   /// - Parameter weight: the work of reading the body, in units of the reader.
   /// - Throws: `tooLarge`.
   static func encode(_ body: UnsafeRawBufferPointer, weight: Int = 0) throws -> [UInt8] {
-    guard body.count <= Envelope.maximumBodyBytes, weight <= Envelope.maximumPlaintextBytes else {
+    guard body.count <= EnvelopeFormat.maximumBodyBytes,
+      weight <= EnvelopeFormat.maximumPlaintextBytes
+    else {
       throw tooLarge(body.count)
     }
     var prefix = [weight > 0 ? weightFlag : 0]
@@ -68,8 +70,8 @@ enum Payload {
     }
     let isPacked = flags & zstdFlag != 0
     let bodyCount = isPacked ? try number() : count - place
-    guard bodyCount <= Envelope.maximumBodyBytes else { throw tooLarge(bodyCount) }
-    guard bodyCount <= plaintext.count * Envelope.maximumCompressionRatio,
+    guard bodyCount <= EnvelopeFormat.maximumBodyBytes else { throw tooLarge(bodyCount) }
+    guard bodyCount <= plaintext.count * EnvelopeFormat.maximumCompressionRatio,
       weight <= plaintext.count
     else {
       throw CryptoError(
@@ -98,7 +100,7 @@ enum Payload {
   /// The padded length of a content: room for the content, and the cost of its body and its work.
   private static func paddedCount(_ content: Int, body: Int, weight: Int) -> Int {
     // A padded length has room for one more byte than its content.
-    Padding.paddedCount(max(content, body / Envelope.maximumCompressionRatio, weight))
+    Padding.paddedCount(max(content, body / EnvelopeFormat.maximumCompressionRatio, weight))
   }
 
   private static func assemble(
@@ -106,7 +108,7 @@ enum Payload {
   ) throws -> [UInt8] {
     let contentCount = prefix.count + content.count
     let paddedCount = paddedCount(contentCount, body: bodyCount, weight: weight)
-    guard paddedCount <= Envelope.maximumPlaintextBytes else { throw tooLarge(bodyCount) }
+    guard paddedCount <= EnvelopeFormat.maximumPlaintextBytes else { throw tooLarge(bodyCount) }
     return Blake2b.array(paddedCount) { out in
       out.part(0..<prefix.count).copyBytes(from: prefix)
       out.part(prefix.count..<contentCount).copyMemory(from: content)

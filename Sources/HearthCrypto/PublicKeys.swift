@@ -132,11 +132,11 @@ package enum Signature {
     _ signature: UnsafeRawBufferPointer, _ domain: Domain, digest: [UInt8],
     _ key: SigningPublicKey
   ) throws {
-    let state = try Sodium.state()
+    let findings = try Sodium.findings()
     guard signature.count == count else { throw CryptoError.signature }
     let message = domain.bytes + digest
     let isAccepted = accepts(
-      signature, message, key: key.bytes, checksPoint: state.checksSignaturePoint)
+      signature, message, key: key.bytes, checksPoint: findings.checksSignaturePoint)
     guard isAccepted else { throw CryptoError.signature }
   }
 

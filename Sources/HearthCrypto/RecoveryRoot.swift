@@ -30,6 +30,8 @@ package struct RecoveryPublicKeys: Hashable, Sendable {
 /// It is never stored on a device. A device makes it when words are drawn, keeps ``publicKeys`` and
 /// ``capsuleAccess``, and discards it. Entering the words makes it again.
 package final class RecoveryRoot: Sendable, Redacted {
+  /// The length of the secret that the words encode.
+  package static let entropyBytes = 16
   /// The public half.
   package let publicKeys: RecoveryPublicKeys
   /// The pair to which epochs and zone secrets are sealed (URK_box).
@@ -41,7 +43,7 @@ package final class RecoveryRoot: Sendable, Redacted {
   /// Derives the keys from 16 secret bytes.
   /// - Throws: `badLength`, `outOfMemory`.
   package init(entropy: SecretBytes) throws {
-    try CryptoError.require("A recovery secret", entropy.count, equals: RecoveryWords.entropyBytes)
+    try CryptoError.require("A recovery secret", entropy.count, equals: Self.entropyBytes)
     let root = try SecretKey { out in
       var hasher = Blake2b.Hasher(count: SecretKey.count)
       hasher.update("HRTH/recovery/v1" as Domain)

@@ -12,7 +12,7 @@ package final class RecoveryWords: Sendable, Redacted {
   /// The number of words.
   package static let wordCount = 12
   /// The length of the encoded secret.
-  package static let entropyBytes = 16
+  package static let entropyBytes = RecoveryRoot.entropyBytes
   /// The most text that is examined before it is rejected.
   package static let maximumTextBytes = 1024
   static let bitsPerWord = 11

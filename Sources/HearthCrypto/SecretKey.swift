@@ -42,38 +42,6 @@ final class GuardedMemory: @unchecked Sendable {
   }
 }
 
-/// Sets bytes to zero.
-///
-/// The compiler may not remove the write.
-func zeroise(_ bytes: UnsafeMutableRawBufferPointer) {
-  if let start = bytes.baseAddress { sodium_memzero(start, bytes.count) }
-}
-
-/// Sets an array to zero in place and empties it.
-func zeroise(_ bytes: inout [UInt8]) {
-  bytes.withUnsafeMutableBytes { zeroise($0) }
-  bytes = []
-}
-
-/// Whether two byte strings are equal, in time that depends only on their length.
-package func constantTimeEquals(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer)
-  -> Bool
-{
-  guard left.count == right.count else { return false }
-  guard let first = left.baseAddress, let second = right.baseAddress else { return true }
-  return sodium_memcmp(first, second, left.count) == 0
-}
-
-/// Provides stack memory of `count` bytes while a closure runs, and zeroes it afterwards.
-func withZeroisedMemory<Result>(
-  _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws -> Result
-) rethrows -> Result {
-  try withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { memory in
-    defer { zeroise(memory) }
-    return try body(memory)
-  }
-}
-
 /// A symmetric key of 32 bytes in guarded memory.
 ///
 /// It never changes, and its description is redacted.
@@ -133,6 +101,13 @@ package final class SecretKey: Sendable, Redacted {
     hasher.update(domain)
     for part in parts { hasher.updateDelimited(part) }
     return hasher.finalize()
+  }
+}
+
+extension Blake2b.Hasher {
+  /// Starts a hash keyed with a secret, which stays in its guarded memory until the first block.
+  package init(count: Int = 32, key: SecretKey) {
+    self = key.withUnsafeBytes { Blake2b.Hasher(count: count, rawKey: $0) }
   }
 }
 

@@ -1,6 +1,5 @@
 import CPostgres
 import Foundation
-import HearthCrypto
 import HearthRelay
 
 /// The address of a PostgreSQL database and its credentials, from a `postgres://` URL.
@@ -8,7 +7,7 @@ import HearthRelay
 /// The URL may omit everything that libpq finds elsewhere: a service file
 /// (`postgres:///?service=NAME`), a password file, `PGPASSWORD` and the related variables. The
 /// description of this value never contains a password.
-package struct PostgresAddress: RelayBackend {
+package struct PostgresAddress: Sendable, CustomStringConvertible {
   /// The parameters for libpq, in order; later ones win.
   let parameters: [(keyword: String, value: String)]
   /// The texts that must not be shown.
@@ -55,10 +54,6 @@ package struct PostgresAddress: RelayBackend {
         ? "as the environment says"
         : shown.map { "\($0.keyword) \($0.value)" }.joined(separator: ", ")) + ")"
     parameters = PostgresAddress.defaults + given + PostgresAddress.rules
-  }
-
-  package func open(relayID: Bytes32?) throws(RelayError) -> any RelayOperatorLog {
-    try PostgresRelayLog(self, relayID: relayID)
   }
 
   /// The parameters that the URL may override.

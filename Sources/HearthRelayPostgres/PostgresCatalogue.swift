@@ -274,10 +274,10 @@ enum PostgresCatalogue {
         next = try rows.text(row, 1)
         break
       }
-      records.append(try PostgresReader.blob(rows, row, 2))
+      records.append(try rows.blob(row, 2))
     }
     return PublicAnswer(
-      head: head.count > 0 ? try PostgresReader.blob(head, 0, 0) : nil, records: records,
+      head: head.count > 0 ? try head.blob(0, 0) : nil, records: records,
       next: next)
   }
 }

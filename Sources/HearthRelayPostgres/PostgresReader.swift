@@ -265,19 +265,12 @@ struct PostgresReader {
     var budget = RelayByteBudget(byteLimit)
     var found: [[UInt8]?] = []
     for row in 0..<rows.count {
-      let blob: [UInt8]? = rows.isNull(row, 0) ? nil : try PostgresReader.blob(rows, row, 0)
+      let blob: [UInt8]? = rows.isNull(row, 0) ? nil : try rows.blob(row, 0)
       if let blob, try rows.uint(row, 1) != UInt64(blob.count) { throw PostgresFault.damaged }
       guard budget.takes(blob?.count ?? 0) else { break }
       found.append(blob)
     }
     return found
-  }
-
-  /// A blob, without any check of its content.
-  static func blob(_ rows: PostgresRows, _ row: Int, _ column: Int) throws(PostgresFault)
-    -> [UInt8]
-  {
-    try rows.bytes(row, column, atMost: RelayLimits.maximumBlobBytes)
   }
 
   /// Entries with their blobs, and the chain after the last.
@@ -289,7 +282,7 @@ struct PostgresReader {
     var end: Bytes32?
     for row in 0..<rows.count {
       let (header, chain) = try header(rows, row)
-      let blob = header.isLive ? try blob(rows, row, 7) : []
+      let blob = header.isLive ? try rows.blob(row, 7) : []
       guard blob.count == (header.isLive ? header.byteCount : 0) else {
         throw PostgresFault.damaged
       }

@@ -2,6 +2,7 @@ import CPostgres
 import HearthCRDT
 import HearthCrypto
 import HearthRelay
+import HearthRelayProtocol
 
 /// A parameter of a statement, in PostgreSQL's binary format.
 enum PostgresValue {
@@ -83,6 +84,11 @@ final class PostgresRows {
     let length = Int(PQgetlength(result, Int32(row), Int32(column)))
     guard length <= limit else { throw PostgresFault.damaged }
     return Array(UnsafeRawBufferPointer(start: start, count: length))
+  }
+
+  /// A blob, without any check of its content.
+  func blob(_ row: Int, _ column: Int) throws(PostgresFault) -> [UInt8] {
+    try bytes(row, column, atMost: RelayLimits.maximumBlobBytes)
   }
 
   func int8(_ row: Int, _ column: Int) throws(PostgresFault) -> Int64 {

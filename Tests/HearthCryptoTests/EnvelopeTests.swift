@@ -9,7 +9,7 @@ struct EnvelopeTests {
   @Test("a sealed body comes back with its header, and both reading paths agree")
   func roundTrip() throws {
     let bytes = try Fixture.sealFresh(body)
-    #expect(bytes.count == Envelope.overheadBytes + 256)
+    #expect(bytes.count == EnvelopeFormat.overheadBytes + 256)
     #expect(try Envelope.parseHeader(bytes) == Fixture.header())
     #expect(try Fixture.read(bytes) == body)
     #expect(try Envelope.open(bytes, zoneID: Fixture.zoneID, epoch: Fixture.epoch()) == body)
@@ -158,7 +158,7 @@ struct EnvelopeTests {
     #expect(code { _ = try Fixture.sealFresh(body, firstSeq: 0, lastSeq: 1) } == .malformed)
     #expect(code { _ = try Fixture.sealFresh(body, firstSeq: 3, lastSeq: 2) } == .malformed)
     _ = try Fixture.sealFresh(body, firstSeq: 1, lastSeq: 1)
-    let most = Envelope.maximumSequence
+    let most = EnvelopeFormat.maximumSequence
     _ = try Fixture.sealFresh(body, firstSeq: 1, lastSeq: most)
     #expect(code { _ = try Fixture.sealFresh(body, firstSeq: 1, lastSeq: most + 1) } == .malformed)
     var bytes = try Fixture.envelope(body)
@@ -192,26 +192,26 @@ struct EnvelopeTests {
 
   @Test("negative 30: body and envelope limits hold at the value and break one above")
   func limits() throws {
-    let noise = Fixture.noise(Envelope.maximumEnvelopeBytes)
-    let guaranteed = Array(noise[..<Envelope.guaranteedBodyBytes])
+    let noise = Fixture.noise(EnvelopeFormat.maximumEnvelopeBytes)
+    let guaranteed = Array(noise[..<EnvelopeFormat.guaranteedBodyBytes])
     #expect(try Fixture.read(Fixture.envelope(guaranteed)) == guaranteed)
 
     let largest = 33 * 32_768 - 2
     let full = try Fixture.envelope(Array(noise[..<largest]))
-    #expect(full.count <= Envelope.maximumEnvelopeBytes)
+    #expect(full.count <= EnvelopeFormat.maximumEnvelopeBytes)
     #expect(try Fixture.read(full).count == largest)
     #expect(code { _ = try Fixture.envelope(Array(noise[...largest])) } == .tooLarge)
 
     var text = [UInt8]()
-    while text.count <= Envelope.maximumBodyBytes {
+    while text.count <= EnvelopeFormat.maximumBodyBytes {
       text.append(contentsOf: noise[(text.count / 600)..<(text.count / 600 + 64)])
     }
-    let most = Array(text[..<Envelope.maximumBodyBytes])
+    let most = Array(text[..<EnvelopeFormat.maximumBodyBytes])
     #expect(try Fixture.read(Fixture.envelope(most)) == most)
-    #expect(
-      code { _ = try Fixture.envelope(Array(text[...Envelope.maximumBodyBytes])) } == .tooLarge)
+    let tooLong = Array(text[...EnvelopeFormat.maximumBodyBytes])
+    #expect(code { _ = try Fixture.envelope(tooLong) } == .tooLarge)
 
-    let padding = [UInt8](repeating: 0, count: Envelope.maximumEnvelopeBytes + 1 - full.count)
+    let padding = [UInt8](repeating: 0, count: EnvelopeFormat.maximumEnvelopeBytes + 1 - full.count)
     #expect(code { _ = try Envelope.parseHeader(full + padding) } == .tooLarge)
     #expect(code { _ = try Envelope.parseHeader(full + padding.dropLast()) } == .malformed)
   }
@@ -234,9 +234,9 @@ struct EnvelopeTests {
     #expect(try read(3999, frame) == .malformed)
     #expect(try read(1 << 30, frame) == .tooLarge)
     #expect(try read(.max, frame) == .tooLarge)
-    #expect(try read(UInt32(Envelope.maximumBodyBytes) + 1, Fixture.noise(9000)) == .tooLarge)
+    #expect(try read(UInt32(EnvelopeFormat.maximumBodyBytes) + 1, Fixture.noise(9000)) == .tooLarge)
     // 16 times the plaintext is as much as there may be inside.
-    #expect(Envelope.maximumCompressionRatio == 16)
+    #expect(EnvelopeFormat.maximumCompressionRatio == 16)
     #expect(try read(16 * 256, frame) == .malformed)
     #expect(try read(16 * 256 + 1, frame) == .tooLarge)
     let most = [UInt8](repeating: 7, count: 16 * 256 - 1)

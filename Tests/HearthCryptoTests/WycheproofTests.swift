@@ -68,8 +68,8 @@ struct WycheproofTests {
       message.withUnsafeBytes { message in
         context.withUnsafeBytes { context in
           nonce.withUnsafeBytes { nonce in
-            Blake2b.array(message.count + AEAD.tagCount) {
-              AEAD.encrypt(message, context, nonce: nonce, key: key, into: $0)
+            Blake2b.array(message.count + XChaCha20Poly1305.tagCount) {
+              XChaCha20Poly1305.encrypt(message, context, nonce: nonce, key: key, into: $0)
             }
           }
         }

@@ -119,7 +119,7 @@ struct AnswerTests {
     #expect(throws: SyncError(.notAuthentic, "")) { try asking.take(sealed, logOf: 1) }
     // The reader writes an admission too: its role does not allow it.
     let admit = try asking.opened(by: 0).admit
-    _ = try GroupOperations.writeControl(
+    _ = try ControlWriting.write(
       [.admit(admit)], group: family.group, in: &asking.family.members[3], nowMilliseconds: now)
     let lie = try asking.forged(by: 3, saying: says)
     try asking.family.meet([0, 1, 2, 3])

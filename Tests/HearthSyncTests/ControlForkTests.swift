@@ -229,7 +229,7 @@ struct ControlForkTests {
           controlSeen: Frontier(), [.assign(EngineFamily.register, .int(Int64(number)))])
       ])
       // Only what it shows is published, so that everybody learns of all of it at once.
-      _ = try GroupOperations.writeControl(
+      _ = try ControlWriting.write(
         [
           .branch(
             .init(

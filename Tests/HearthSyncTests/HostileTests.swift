@@ -100,13 +100,13 @@ struct HostileTests {
     var family = try EngineFamily(1)
     let tag = try family.members[0].zone(family.zone).tag
     func rubbish(_ number: UInt8) -> [UInt8] {
-      var bytes = [UInt8](repeating: number, count: Envelope.maximumEnvelopeBytes)
+      var bytes = [UInt8](repeating: number, count: EnvelopeFormat.maximumEnvelopeBytes)
       bytes.replaceSubrange(0..<6, with: Array("HRE1".utf8) + [9, 1])
       bytes.replaceSubrange(6..<22, with: tag.bytes)
       bytes.replaceSubrange(62..<78, with: [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1])
       return bytes
     }
-    let fit = (4 << 20) / Envelope.maximumEnvelopeBytes
+    let fit = (4 << 20) / EnvelopeFormat.maximumEnvelopeBytes
     let first = try family.members[0].receive(
       (0..<fit).map { rubbish(UInt8($0)) }, in: family.zone, nowMilliseconds: now)
     #expect(first.refused.isEmpty)
@@ -127,7 +127,7 @@ struct HostileTests {
     let zone = try family.members[0].zone(family.zone)
     let ben = zone.authorTag(of: family.members[1].device)
     func forged(through last: UInt64) -> [UInt8] {
-      var bytes = [UInt8](repeating: 0, count: Envelope.overheadBytes)
+      var bytes = [UInt8](repeating: 0, count: EnvelopeFormat.overheadBytes)
       bytes.replaceSubrange(0..<6, with: Array("HRE1".utf8) + [9, 1])
       bytes.replaceSubrange(6..<22, with: zone.tag.bytes)
       bytes.replaceSubrange(22..<38, with: ben.bytes)
@@ -144,7 +144,7 @@ struct HostileTests {
     let report = try family.members[0].receive(
       [forged(through: Frontier.maximumSequence)], in: family.zone, nowMilliseconds: now)
     #expect(report.refused.isEmpty && report.waiting == [.format: 1])
-    #expect(Envelope.maximumSequence == Frontier.maximumSequence)
+    #expect(EnvelopeFormat.maximumSequence == Frontier.maximumSequence)
   }
 }
 

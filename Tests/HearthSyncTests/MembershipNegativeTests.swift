@@ -505,7 +505,7 @@ struct MembershipNegativeTests {
     var family = try EngineFamily(2)
     #expect(throws: SyncError(.invalidOperation, "")) {
       try GroupPolicy.setPolicy(
-        of: family.group, minimumSuite: Envelope.suite + 1, newcomers: .full,
+        of: family.group, minimumSuite: EnvelopeFormat.suite + 1, newcomers: .full,
         in: &family.members[0], nowMilliseconds: now)
     }
     // A patched admin asks for what nobody has: it locks nobody out.

@@ -59,13 +59,13 @@ struct SnapshotGivingTests {
   private func give(_ family: EngineFamily, _ transport: FailingTransport) async throws -> Int {
     let engine = family.members[0]
     let tag = try engine.zone(family.zone).tag
-    var exchange = Exchange(
-      over: transport, named: "memory", with: OwnTurns(engine), anchorFile: NoAnchor(),
-      nowMilliseconds: now)
-    try await exchange.giveSnapshots(
+    let ports = ExchangePorts(
+      transport: transport, turns: OwnTurns(engine), anchorFile: NoAnchor(), nowMilliseconds: now)
+    var report = TransportReport(setting: "memory")
+    try await SnapshotPublishing(ports: ports).publish(
       of: family.zone, holding: transport.list(zoneTag: tag),
-      stored: engine.store.log.segments(of: family.zone))
-    return exchange.report.publishedSnapshots
+      stored: engine.store.log.segments(of: family.zone), &report)
+    return report.publishedSnapshots
   }
 
   @Test("A snapshot whose publication was cut off is followed by a whole one, and removed")
@@ -161,13 +161,12 @@ struct BaseSnapshotTests {
       transport.publish(segment.name(in: zone), try source.bytes(of: segment.digest, in: id) ?? [])
     }
     return try family.members[2].withTurns { turns in
-      var exchange = Exchange(
-        over: transport, named: "memory", with: turns, anchorFile: NoAnchor(),
-        nowMilliseconds: now)
-      exchange.replacementBytes = bytes
-      try await exchange.replaceBase(
-        of: id, contradictedBy: ben, holding: transport.list(zoneTag: zone.tag))
-      return exchange.report.problems
+      let ports = ExchangePorts(
+        transport: transport, turns: turns, anchorFile: NoAnchor(), nowMilliseconds: now)
+      var report = TransportReport(setting: "memory")
+      try await BaseRefetch(ports: ports, maximumBytes: bytes).replaceBase(
+        of: id, contradictedBy: ben, holding: transport.list(zoneTag: zone.tag), &report)
+      return report.problems
     }
   }
 

@@ -172,7 +172,7 @@ struct NewerFormatTests {
       #expect(report.refused.isEmpty)
       var foreign = newer
       foreign[6] ^= 1
-      let cut = Array(newer.prefix(Envelope.overheadBytes - 1))
+      let cut = Array(newer.prefix(EnvelopeFormat.overheadBytes - 1))
       for bad in [foreign, cut] {
         let report = try family.members[0].receive([bad], in: family.zone, nowMilliseconds: now)
         #expect(report.refused.count == 1, "byte \(place) is \(value)")

@@ -218,11 +218,11 @@ struct WrongBaseTests {
   ) throws {
     let zone = world.family.zone
     try engine.withTurns { turns in
-      var exchange = Exchange(
-        over: world.shelf, named: "shelf", with: turns, anchorFile: ForgetfulAnchor(),
-        nowMilliseconds: now)
-      try await exchange.takeAll(
-        of: zone, holding: world.shelf.list(zoneTag: try world.zone(0).tag))
+      let ports = ExchangePorts(
+        transport: world.shelf, turns: turns, anchorFile: ForgetfulAnchor(), nowMilliseconds: now)
+      var report = TransportReport(setting: "shelf")
+      try await SegmentFetch(ports: ports).takeAll(
+        of: zone, holding: world.shelf.list(zoneTag: try world.zone(0).tag), &report)
     }
     #expect(try engine.zone(zone).head(of: beyond.author).sequence == beyond.last)
     #expect(try engine.store.log.segments(of: zone).contains { $0.digest == beyond.digest })

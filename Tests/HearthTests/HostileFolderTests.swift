@@ -31,7 +31,7 @@ struct HostileFolderTests {
     for number in [name.incarnation, 0, 0, name.first, name.last] {
       writer.raw((0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) })
     }
-    writer.raw([UInt8](repeating: 7, count: Envelope.overheadBytes))
+    writer.raw([UInt8](repeating: 7, count: EnvelopeFormat.overheadBytes))
     return writer.bytes
   }
 

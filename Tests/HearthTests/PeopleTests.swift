@@ -490,7 +490,7 @@ struct PeopleTests {
 extension Node {
   /// Writes the removal of a person without asking whether this device may.
   fileprivate func removeAnyway(_ person: PersonID, from group: GroupID) throws {
-    _ = try GroupOperations.writeControl(
+    _ = try ControlWriting.write(
       [.removeMember(.init(person: person, cut: Cut(entries: [])))], group: group,
       in: &engine, nowMilliseconds: now())
   }
@@ -501,7 +501,7 @@ extension Node {
     let heads = state.heads.filter { $0.author.device == other }
     let said = ControlOperation.ZoneFrontier(
       zone: zone, frontier: Frontier(heads.map { ($0.author, $0.sequence + number) }))
-    _ = try GroupOperations.writeControl(
+    _ = try ControlWriting.write(
       [.heartbeat([said])], group: state.group, in: &engine, nowMilliseconds: now())
   }
 }

@@ -33,7 +33,7 @@ private final class Shelf: ProjectionSource {
   }
   func rows(of table: String, where key: [Value]) -> [[Value]] { [] }
   func rows(of table: String, in range: RowRange) -> [[Value]] {
-    guard table == HouseholdProjection.ledger else { return [] }
+    guard table == HouseholdTables.ledger else { return [] }
     reads += rows.count
     return rows
   }

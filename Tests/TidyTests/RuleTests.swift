@@ -305,7 +305,7 @@ struct RuleTests {
     StructureRule.Outline(source(text, path: "Sources/Toy/\(path)"))
   }
 
-  @Test("folders that need each other are found, also by way of a third")
+  @Test("folders and files that need each other are found, also by way of a third")
   func circles() {
     let bottom = outline("Low/A.swift", "struct A {}\n")
     let middle = outline("Middle/B.swift", "package final class B {\n  let a: A\n}\n")
@@ -314,6 +314,10 @@ struct RuleTests {
     let back = outline("Low/D.swift", "extension A {\n  func d(_ c: C) {}\n}\n")
     let found = StructureRule.circleViolations(in: [bottom, middle, top, back])
     #expect(found.count == 1 && found.first?.message.contains("Low, Middle, Top") == true)
+    let first = outline("Low/E.swift", "struct E {\n  let f: F\n}\n")
+    let second = outline("Low/F.swift", "struct F {}\nextension E {\n  func g() {}\n}\n")
+    let files = StructureRule.circleViolations(in: [first, second])
+    #expect(files.count == 1 && files.first?.message.contains("Low/E.swift, Low/F.swift") == true)
     let comment = outline("Low/D.swift", "// Used by C.\nlet words = \"C\"\n")
     #expect(StructureRule.circleViolations(in: [bottom, middle, top, comment]).isEmpty)
   }
@@ -325,8 +329,8 @@ struct RuleTests {
       return outline(path, ([opening + " {"] + lines + ["}", ""]).joined(separator: "\n"))
     }
     let half = file("A.swift", "struct A: Sendable", 20)
-    #expect(StructureRule.sizeViolations(in: [half, file("B.swift", "extension A", 20)]).isEmpty)
-    let found = StructureRule.sizeViolations(in: [half, file("B.swift", "extension A", 21)])
+    #expect(StructureRule.sizeViolations(in: [half, file("B.swift", "extension A", 19)]).isEmpty)
+    let found = StructureRule.sizeViolations(in: [half, file("B.swift", "extension A", 20)])
     #expect(found.map(\.path) == ["Sources/Toy/A.swift"])
     // What another module defines is not this package's to split.
     #expect(StructureRule.sizeViolations(in: [file("B.swift", "extension String", 50)]).isEmpty)

@@ -63,7 +63,7 @@ struct TreeTests {
     expectNone(try (PackageTree.swiftFiles() + [manifest]).flatMap(SizeRule.violations(in:)))
   }
 
-  @Test("folders need each other one way only, and no type grows or spreads without end")
+  @Test("folders and files need each other one way only, and no type grows or spreads without end")
   func structure() throws {
     let outlines = try PackageTree.swiftFiles(below: ["Sources"]).map(StructureRule.Outline.init)
     expectNone(StructureRule.circleViolations(in: outlines))

@@ -39,11 +39,11 @@ struct SignedLogBudgets {
             person: people[turn % people.count].id,
             role: turn / people.count % 2 == 0 ? .admin : .member, cut: Cut(entries: [])))
       }
-      _ = try GroupOperations.writeControl(
+      _ = try ControlWriting.write(
         roles, group: group, in: &founder.engine, nowMilliseconds: founder.tick())
       _ = try helper.pull(from: founder, zone: control)
       let beats = [ControlOperation](repeating: .heartbeat([]), count: count)
-      _ = try GroupOperations.writeControl(
+      _ = try ControlWriting.write(
         beats, group: group, in: &helper.engine, nowMilliseconds: helper.tick())
       _ = try founder.pull(from: helper, zone: control)
       written += 2 * count
@@ -91,7 +91,7 @@ struct SignedLogBudgets {
     let (founder, helper, late) = (family[0], family[1], family[2])
     var times: [Double] = []
     for author in [helper, late] {
-      _ = try GroupOperations.writeControl(
+      _ = try ControlWriting.write(
         [.heartbeat([])], group: group, in: &author.engine, nowMilliseconds: author.tick())
       let segments = try author.news(for: founder, zone: control)
       var clock = Stopwatch()

@@ -67,7 +67,7 @@ struct ZonePen: Sendable {
       type: .segment, zoneID: zone.bytes, device: device, incarnation: incarnation, epoch: epoch,
       zone: secret, firstSeq: first, lastSeq: first, chainBefore: chain.before,
       chainAfter: chain.after, body: noise)
-    bytes[ZonePen.suiteOffset] = Envelope.suite + 1
+    bytes[ZonePen.suiteOffset] = EnvelopeFormat.suite + 1
     return try file(bytes, by: device, incarnation, first...first)
   }
 

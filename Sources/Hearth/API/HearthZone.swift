@@ -23,19 +23,6 @@ public struct HearthZone: Sendable {
   /// The zone's key, which is the same on every device.
   public var id: Key<HearthZone> { Key(zone) }
 
-  /// Runs a body that may throw errors of its caller, which pass unchanged.
-  static func reported<Result>(
-    _ body: () async throws -> Result
-  ) async throws -> Result {
-    do {
-      return try await body()
-    } catch let error as ZoneWork.BodyError {
-      throw error.error
-    } catch {
-      throw HearthError(translating: error)
-    }
-  }
-
   // MARK: Transactions
 
   /// Writes one transaction: every device shows all of it or nothing.
@@ -50,7 +37,7 @@ public struct HearthZone: Sendable {
   public func write<Result: Sendable>(
     _ body: @Sendable (ZoneTransaction) throws -> Result
   ) async throws -> Result {
-    try await HearthZone.reported {
+    try await ZoneWork.reported {
       try await node.working { try ZoneWork(core: $0, zone: zone).write(body) }
     }
   }
@@ -62,7 +49,7 @@ public struct HearthZone: Sendable {
   public func read<Result: Sendable>(
     _ body: @Sendable (ZoneReader) throws -> Result
   ) async throws -> Result {
-    try await HearthZone.reported {
+    try await ZoneWork.reported {
       try await node.working { try ZoneWork(core: $0, zone: zone).read(body) }
     }
   }

@@ -51,7 +51,7 @@ public struct Observation<Element: Sendable>: AsyncSequence, Sendable {
       while await news?.next(isolation: #isolation) != nil {
         let (zone, read, number, before) = (zone, read, number, last)
         do {
-          let (element, state) = try await HearthZone.reported {
+          let (element, state) = try await ZoneWork.reported {
             try await node.working { core in
               try ZoneWork(core: core, zone: zone).read { reader in
                 var state = before

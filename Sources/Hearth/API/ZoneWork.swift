@@ -12,6 +12,19 @@ struct ZoneWork: NodeWork {
     let error: any Error
   }
 
+  /// Runs a body of a public call that may throw errors of its caller, which pass unchanged.
+  static func reported<Result>(
+    _ body: () async throws -> Result
+  ) async throws -> Result {
+    do {
+      return try await body()
+    } catch let error as BodyError {
+      throw error.error
+    } catch {
+      throw HearthError(translating: error)
+    }
+  }
+
   /// Undoes the writes that a transaction tried.
   private struct Tried: Error {}
 

@@ -9,7 +9,7 @@ import HearthTransport
 /// What the rooms of a node share: its replicas, its folder, its schema, and whose turn it is.
 ///
 /// The node's actor serialises every use of it, and lends it to a room for one call.
-final class NodeCore: NodeWork {
+final class NodeCore {
   let folder: NodeFolder
   let schema: NodeSchema
   let replicas: NodeReplicas
@@ -34,8 +34,6 @@ final class NodeCore: NodeWork {
   static let privateName = "private"
   /// How many changes that are not sealed yet are counted at most.
   static let maximumCountedChanges = 1_000_000
-
-  var core: NodeCore { self }
 
   init(
     folder: NodeFolder, lock: NodeLock, identity: DeviceIdentity, schema: NodeSchema,

@@ -8,6 +8,10 @@ protocol NodeWork {
   var core: NodeCore { get }
 }
 
+extension NodeCore: NodeWork {
+  var core: NodeCore { self }
+}
+
 extension NodeWork {
   var folder: NodeFolder { core.folder }
 

@@ -30,18 +30,6 @@ public struct AppSchema: Sendable {
     self.types = types.map { $0.typeDescription }
     self.rules = rules()
   }
-
-  /// The declarations for a node.
-  ///
-  /// - Throws: `schema`, with the mistake.
-  func checked() throws(HearthError) -> NodeSchema {
-    try SchemaCheck(self).run()
-    return NodeSchema(
-      records: types.map(\.recordSchema),
-      policy: PolicyMaker.policy(
-        rules, besides: [ZoneIdentity.type: RolePolicy.Rule(.admins)]),
-      application: identifier, lookups: types.map(\.lookups))
-  }
 }
 
 /// What a record type declares, without the type.
@@ -103,7 +91,7 @@ extension Record {
           type: FieldType(rawValue: field.type.rawValue) ?? .bytes, options: field.options,
           defaultValue: value, hasDefaultElements: hasElements)
       },
-      indexes: schema.indexes.map { index in index.paths.map { schema.field($0)?.id } },
+      indexes: schema.indexes.map { index in index.map { schema.field($0)?.id } },
       repeatsProperty: paths.indices.contains { place in
         paths[..<place].contains { $0 == paths[place] }
       })

@@ -1,3 +1,6 @@
+import HearthCRDT
+import HearthStore
+
 /// A type whose values are records that sync.
 ///
 /// ```swift
@@ -28,4 +31,29 @@ public protocol Record: Identifiable, Sendable where ID == Key<Self> {
   var id: Key<Self> { get set }
   /// The type's number, name and fields.
   static var schema: Schema<Self> { get }
+}
+
+/// The declaration of one record type.
+public struct Schema<Owner: Record>: Sendable {
+  let name: String
+  let number: Int
+  let fields: [FieldDescription<Owner>]
+  /// The properties of each index over several fields.
+  let indexes: [[any PartialKeyPath<Owner> & Sendable]]
+
+  var type: TypeID { TypeID(rawValue: UInt16(truncatingIfNeeded: number) & 0x3fff) }
+
+  /// The fields' numbers, in the order of declaration.
+  var columns: [FieldID] { fields.map(\.id) }
+
+  /// The column of a property; nil if it is no field.
+  func column(_ path: PartialKeyPath<Owner>) -> QueryColumn? {
+    if path == \Owner.id { return .id }
+    return field(path).map { .field($0.id) }
+  }
+
+  /// The field of a property; nil if it is none.
+  func field(_ path: PartialKeyPath<Owner>) -> FieldDescription<Owner>? {
+    fields.first { $0.path == path }
+  }
 }

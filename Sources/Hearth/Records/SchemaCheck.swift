@@ -1,4 +1,6 @@
 import HearthCRDT
+import HearthStore
+import HearthSync
 
 /// Looks for mistakes in an application's declarations, before a node is opened with them.
 struct SchemaCheck {
@@ -111,5 +113,19 @@ struct SchemaCheck {
 
   private func require(_ condition: Bool, _ fault: @autoclosure () -> String) throws(HearthError) {
     guard condition else { throw HearthError(.schema, fault()) }
+  }
+}
+
+extension AppSchema {
+  /// The declarations for a node.
+  ///
+  /// - Throws: `schema`, with the mistake.
+  func checked() throws(HearthError) -> NodeSchema {
+    try SchemaCheck(self).run()
+    return NodeSchema(
+      records: types.map(\.recordSchema),
+      policy: PolicyMaker.policy(
+        rules, besides: [ZoneIdentity.type: RolePolicy.Rule(.admins)]),
+      application: identifier, lookups: types.map(\.lookups))
   }
 }

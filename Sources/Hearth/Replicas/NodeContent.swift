@@ -4,13 +4,6 @@ import HearthCrypto
 import HearthStore
 import HearthSync
 
-/// The person and device of a node.
-package struct NodeProfile: Codable, Sendable {
-  package internal(set) var personID: String
-  package var personName: String
-  package var deviceName: String
-}
-
 /// A program's declarations of its records to a node.
 package struct NodeSchema: Sendable {
   package let records: [RecordSchema]

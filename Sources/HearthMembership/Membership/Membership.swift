@@ -28,7 +28,7 @@ package struct Membership: Sendable {
   package var minimumSuite: UInt8 { resolved.outcome.minimumSuite }
   /// The group's minimum suite, capped at the newest suite that this program knows, so that a
   /// policy that names an unknown suite locks nobody out.
-  package var acceptedSuite: UInt8 { Swift.max(1, Swift.min(minimumSuite, Envelope.suite)) }
+  package var acceptedSuite: UInt8 { Swift.max(1, Swift.min(minimumSuite, EnvelopeFormat.suite)) }
   /// The current rule for what newcomers may read.
   package var newcomers: ControlOperation.Newcomers {
     resolved.outcome.newcomers.rule(.all, in: findings)

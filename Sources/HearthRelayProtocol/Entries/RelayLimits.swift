@@ -16,7 +16,7 @@ package enum RelayLimits {
   /// The longest name of an entry: segment and chunk names have about 60 bytes.
   package static let maximumNameBytes = 128
   /// The longest blob: one sealed envelope.
-  package static let maximumBlobBytes = Envelope.maximumEnvelopeBytes
+  package static let maximumBlobBytes = EnvelopeFormat.maximumEnvelopeBytes
   /// The most items of one request or page.
   package static let maximumBatchItems = 400
   /// The most bytes of names and blobs of one put, and the size at which a page ends.

@@ -2,11 +2,6 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// The membership of a view's group, folded on first use.
-final class GroupMemory {
-  fileprivate var membership: Membership?
-}
-
 extension ProjectionView {
   func rows(of name: String, in range: RowRange) throws -> [[Value]] {
     let table = try table(name)

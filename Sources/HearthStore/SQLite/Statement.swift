@@ -15,7 +15,7 @@ final class Statement {
     let status = sqlite3_prepare_v3(
       connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
     guard status == SQLITE_OK, let handle else {
-      throw Connection.error(connection, status, sql)
+      throw StoreError.ofSQLite(connection, status, sql)
     }
     self.handle = handle
     self.connection = connection
@@ -37,7 +37,7 @@ final class Statement {
   // MARK: Binding
 
   private func check(_ status: Int32) throws {
-    guard status == SQLITE_OK else { throw Connection.error(connection, status, sql) }
+    guard status == SQLITE_OK else { throw StoreError.ofSQLite(connection, status, sql) }
   }
 
   @discardableResult
@@ -110,7 +110,7 @@ final class Statement {
   func step() throws -> Bool {
     let status = sqlite3_step(handle)
     if status == SQLITE_ROW { return true }
-    let error = status == SQLITE_DONE ? nil : Connection.error(connection, status, sql)
+    let error = status == SQLITE_DONE ? nil : StoreError.ofSQLite(connection, status, sql)
     reset()
     if let error { throw error }
     return false

@@ -59,7 +59,7 @@ package enum GroupCreation {
               zone: zone.id, epoch: epoch.id, previous: [],
               wraps: [.init(recipient: engine.device, sealed: sealed)])))
       }
-      _ = try GroupOperations.writeControl(
+      _ = try ControlWriting.write(
         operations, group: group, in: &draft, nowMilliseconds: nowMilliseconds)
       if founding.database == .personal, draft.privateGroup == nil {
         try PrivateGroupChoice.use(group, in: &draft)

@@ -31,10 +31,10 @@ package enum GroupPolicy {
     of group: GroupID, minimumSuite: UInt8, newcomers: ControlOperation.Newcomers,
     in engine: inout Engine<some Store>, nowMilliseconds: UInt64
   ) throws {
-    guard (1...Envelope.suite).contains(minimumSuite) else {
+    guard (1...EnvelopeFormat.suite).contains(minimumSuite) else {
       throw SyncError(
         .invalidOperation,
-        "this program knows suites 1 to \(Envelope.suite), not \(minimumSuite)")
+        "this program knows suites 1 to \(EnvelopeFormat.suite), not \(minimumSuite)")
     }
     try set(
       .init(minimumSuite: minimumSuite, newcomers: newcomers), of: group,

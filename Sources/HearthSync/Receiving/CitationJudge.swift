@@ -65,7 +65,7 @@ struct CitationJudge {
   let control: Logs
 
   /// The judged author: what it claims to have seen, and whether the verdict is certain so far.
-  private struct Judged {
+  private struct JudgedAuthor {
     let past: Frontier
     let controlSeen: Frontier
     var isCertain = true
@@ -80,7 +80,7 @@ struct CitationJudge {
   func judge(
     _ change: Change, after head: LogHead, past: Frontier, controlSeen: Frontier
   ) throws -> Verdict {
-    var judged = Judged(past: past, controlSeen: controlSeen)
+    var judged = JudgedAuthor(past: past, controlSeen: controlSeen)
     for cited in change.seen.heads {
       if let fault = try fault(in: cited, from: head.seen[cited.author], data, &judged) {
         return fault
@@ -96,7 +96,7 @@ struct CitationJudge {
 
   /// The fault in a citation; nil if there is none.
   private func fault(
-    in cited: CitedHead, from known: UInt64, _ logs: Logs, _ judged: inout Judged
+    in cited: CitedHead, from known: UInt64, _ logs: Logs, _ judged: inout JudgedAuthor
   ) throws -> Verdict? {
     let limit = logs.limit(of: cited.author)
     let head = logs.zone.head(of: cited.author)
@@ -144,7 +144,7 @@ struct CitationJudge {
 
   /// The fault in the content of a cited change.
   private func contentFault(
-    in cited: CitedHead, _ head: LogHead, _ logs: Logs, _ judged: inout Judged
+    in cited: CitedHead, _ head: LogHead, _ logs: Logs, _ judged: inout JudgedAuthor
   ) throws -> Verdict? {
     let dot = Dot(author: cited.author, sequence: cited.sequence)
     guard head.sequence >= cited.sequence else {
@@ -174,7 +174,7 @@ struct CitationJudge {
 
   /// The fault of an author who cites a change but lacks what that change had newly seen.
   private func pastFault(
-    at news: LogExcerpt.News, of author: Author, _ logs: Logs, _ judged: inout Judged
+    at news: LogExcerpt.News, of author: Author, _ logs: Logs, _ judged: inout JudgedAuthor
   ) -> Verdict? {
     if Mutant.citesWithoutPast.isActive { return nil }
     let isCertain = !logs.isUncertain(author, through: news.sequence)
@@ -191,7 +191,7 @@ struct CitationJudge {
 
   /// The fault of an author who must have seen a change but did not.
   private func unseenFault(
-    _ head: CitedHead, _ logs: Logs, _ isCertain: Bool, _ judged: inout Judged
+    _ head: CitedHead, _ logs: Logs, _ isCertain: Bool, _ judged: inout JudgedAuthor
   ) -> Verdict? {
     let seen = (logs.isControl ? judged.controlSeen : judged.past)[head.author]
     guard seen < head.sequence else { return nil }

@@ -102,7 +102,7 @@ enum PendingKnowledge {
   private static func formatsFact(_ zone: ZoneID) -> String { "pending.formats.\(zone.hex)" }
 
   /// The formats that this version of Hearth can read.
-  private static var formats: [UInt8] { [Envelope.suite, ChangeBatch.formatVersion] }
+  private static var formats: [UInt8] { [EnvelopeFormat.suite, ChangeBatch.formatVersion] }
 
   private static func upkeepFact(_ zone: ZoneID) -> String { "pending.upkeep.\(zone.hex)" }
 

@@ -131,7 +131,23 @@ struct PendingStorage<S: Store> {
       let segment = PendingSegment(
         digest: digest, reason: item.entry.reason, wait: item.entry.wait, bytes: bytes)
       try engine.store.pending.save(segment, in: zone.id)
-      if segment.reason == .format { try ZoneIntake.keepInLog(segment, in: zone, by: engine) }
+      if segment.reason == .format { try keepInLog(segment, in: zone) }
     }
+  }
+
+  /// Stores a segment of a newer version in the log too, so that it is forwarded unchanged.
+  ///
+  /// A segment that names this device is excluded: nobody vouches for the name in an unreadable
+  /// suite, and the own log determines this device's head.
+  private func keepInLog(_ segment: PendingSegment, in zone: ZoneState) throws {
+    let frame = try EnvelopeFrame(segment.bytes)
+    guard let device = zone.deviceByTag[Identifier(frame.authorTag)], device != engine.device
+    else { return }
+    let author = Author(device: device, incarnation: frame.incarnation)
+    guard frame.lastSeq > zone.head(of: author).sequence else { return }
+    try engine.store.log.save(
+      StoredSegment(
+        author: author, first: frame.firstSeq, last: frame.lastSeq, digest: segment.digest,
+        byteCount: segment.bytes.count), bytes: segment.bytes, in: zone.id)
   }
 }

@@ -118,9 +118,9 @@ extension Refusals {
   /// changes in such a way that a refused segment may become usable.
   private static var rules: [UInt8] {
     var writer = ByteWriter()
-    writer.raw([1, Envelope.suite, ChangeBatch.formatVersion])
+    writer.raw([1, EnvelopeFormat.suite, ChangeBatch.formatVersion])
     for limit in [
-      Envelope.maximumEnvelopeBytes, Limits.maximumChangeBytes, Limits.maximumOperations,
+      EnvelopeFormat.maximumEnvelopeBytes, Limits.maximumChangeBytes, Limits.maximumOperations,
       Limits.maximumSegmentChanges, Limits.maximumSegmentBytes, Limits.maximumSegmentItems,
       Limits.maximumAuthors, Limits.maximumLives, Limits.maximumCitedLives,
       Limits.maximumDevices, Limits.maximumSpareDevices,

@@ -2,60 +2,6 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// The result of receiving segments of one zone.
-package struct ReceiveReport: Sendable {
-  /// The number of applied changes.
-  package internal(set) var applied = 0
-  /// The authors with new changes, in order.
-  package internal(set) var authors: [Author] = []
-  /// The unusable segments by digest, with the reason in words.
-  package internal(set) var refused: [(digest: Identifier, reason: String)] = []
-  /// The refused segments that are remembered as such.
-  var noted: [Refusals.Refused] = []
-  /// The segments that do not stay pending, because they count only if an earlier change arrives.
-  var dropped: [Identifier] = []
-  /// The number of pending segments, by reason.
-  package internal(set) var waiting: [PendingReason: Int] = [:]
-  /// The changes that cite what their authors cannot have seen.
-  package internal(set) var falseClaims: [FalseClaim] = []
-  /// The first contradicting changes of authors that were found to have published two histories.
-  package internal(set) var forks: [Dot] = []
-  /// The first contradicting changes in logs of a control zone.
-  var contradicted: [Dot] = []
-  /// The contradictions that can be shown to anybody.
-  var evidence: [ForkEvidence] = []
-  /// The changes that are void by their content.
-  var voids: [VoidChange] = []
-
-  /// The changes with which applied authors introduced themselves.
-  var introduced: [[Change]] = []
-
-  package init() {}
-
-  /// Notes that a segment can never be used.
-  mutating func refuse(_ bytes: [UInt8], digest: Identifier, _ error: any Error) {
-    Probe.segmentRefused.hit()
-    refused.append((digest, "\(error)"))
-    // Damage in the own store says nothing about the file, which may be needed to repair it.
-    guard segmentDigest(bytes) == digest else { return }
-    noted.append(Refusals.Refused(digest: digest, kind: .forever))
-  }
-
-  /// Merges the report of a retry of pending segments.
-  fileprivate mutating func add(_ later: ReceiveReport) {
-    applied += later.applied
-    authors = Set(authors + later.authors).sorted()
-    refused += later.refused
-    noted += later.noted
-    dropped += later.dropped
-    waiting = later.waiting
-    falseClaims += later.falseClaims
-    forks += later.forks
-    evidence += later.evidence
-    contradicted += later.contradicted
-  }
-}
-
 /// The judgement of a change, and its author.
 private struct Judged {
   let judgement: Judgement
@@ -308,24 +254,6 @@ enum ZoneIntake {
       engine.excerpts.keep(
         LogExcerpt(segment), of: segment.digest, length: segment.changes.count)
     }
-  }
-
-  /// Stores a segment of a newer version in the log too, so that it is forwarded unchanged.
-  ///
-  /// A segment that names this device is excluded: nobody vouches for the name in an unreadable
-  /// suite, and the own log determines this device's head.
-  static func keepInLog(
-    _ segment: PendingSegment, in zone: ZoneState, by engine: Engine<some Store>
-  ) throws {
-    let frame = try EnvelopeFrame(segment.bytes)
-    guard let device = zone.deviceByTag[Identifier(frame.authorTag)], device != engine.device
-    else { return }
-    let author = Author(device: device, incarnation: frame.incarnation)
-    guard frame.lastSeq > zone.head(of: author).sequence else { return }
-    try engine.store.log.save(
-      StoredSegment(
-        author: author, first: frame.firstSeq, last: frame.lastSeq, digest: segment.digest,
-        byteCount: segment.bytes.count), bytes: segment.bytes, in: zone.id)
   }
 }
 

@@ -41,7 +41,7 @@ extension Engine {
     if try self.zone(zone).kind == .control,
       !report.contradicted.isEmpty || report.waiting[.quarantine] != nil
     {
-      try HistoryShowing.showHistories(
+      try MembershipEffects.showHistories(
         of: try self.zone(zone).group, contradicted: report.contradicted,
         in: &self, nowMilliseconds: nowMilliseconds)
     }

@@ -39,7 +39,7 @@ extension Engine {
       {
         // Records count only if their author has written to the control log; a device admitted by
         // others has not written there yet.
-        _ = try GroupOperations.writeControl(
+        _ = try ControlWriting.write(
           [.heartbeat([])], group: state.group, in: &draft, nowMilliseconds: nowMilliseconds)
       }
       let before = draft.membership(of: state.group)

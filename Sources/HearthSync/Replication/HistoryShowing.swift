@@ -13,35 +13,27 @@ enum HistoryShowing {
 
   /// Shows the forked logs that this device has and nobody has shown yet.
   ///
+  /// What the shown histories change is left to the caller.
+  ///
   /// - Parameter contradicted: The changes for which this device has just seen two contents.
-  static func showHistories(
+  /// - Returns: Whether anything was shown.
+  static func show(
     of group: GroupID, contradicted: [Dot], in engine: inout Engine<some Store>,
     nowMilliseconds: UInt64
-  ) throws {
-    let ends = try engine.controlZone(of: group).forkEnds
-    guard !contradicted.isEmpty || !ends.isEmpty, !engine.isShowing else { return }
-    var draft = engine
-    try engine.store.transaction {
-      draft = engine
-      draft.isShowing = true
-      let before = draft.membership(of: group)
-      try leaveContradictedLife(
-        of: group, contradicted, in: &draft, nowMilliseconds: nowMilliseconds)
-      var written = false
-      // A shown segment may contain further histories that must be shown.
-      for _ in 0..<ShownHistories.maximumDepth {
-        let isNew = try showOnce(
-          of: group, contradicted: contradicted, in: &draft, nowMilliseconds: nowMilliseconds)
-        guard isNew else { break }
-        written = true
-      }
-      draft.isShowing = false
-      if written {
-        try MembershipEffects.settle(
-          group, after: before, in: &draft, nowMilliseconds: nowMilliseconds)
-      }
+  ) throws -> Bool {
+    engine.isShowing = true
+    try leaveContradictedLife(
+      of: group, contradicted, in: &engine, nowMilliseconds: nowMilliseconds)
+    var written = false
+    // A shown segment may contain further histories that must be shown.
+    for _ in 0..<ShownHistories.maximumDepth {
+      let isNew = try showOnce(
+        of: group, contradicted: contradicted, in: &engine, nowMilliseconds: nowMilliseconds)
+      guard isNew else { break }
+      written = true
     }
-    engine = draft
+    engine.isShowing = false
+    return written
   }
 
   /// Starts a new incarnation if the current one is contradicted.
@@ -143,7 +135,7 @@ enum HistoryShowing {
     for part in 0..<count {
       // No check for effect: a shown segment counts whoever shows it, and this device may seem to
       // be a stranger until everything is shown.
-      _ = try GroupOperations.writeControl(
+      _ = try ControlWriting.write(
         [
           .branch(
             .init(

@@ -39,7 +39,7 @@ enum InvitationClosings {
       for author in control.heads.map(\.author) where author.device == engine.device {
         _ = try Sealing.sealChanges(of: author, in: control, by: engine)
       }
-      _ = try GroupOperations.writeControl(
+      _ = try ControlWriting.write(
         closings, group: group, in: &engine, nowMilliseconds: nowMilliseconds)
       var told = try engine.controlZone(of: group)
       told.writeEpoch = epoch

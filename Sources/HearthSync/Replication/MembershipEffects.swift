@@ -24,7 +24,7 @@ enum MembershipEffects {
         nowMilliseconds: nowMilliseconds)
     }
     if !engine.isShowing {
-      try HistoryShowing.showHistories(
+      try showHistories(
         of: group, contradicted: [], in: &engine, nowMilliseconds: nowMilliseconds)
       let control = try engine.controlZone(of: group)
       if isBeyondFork(control) {
@@ -58,6 +58,29 @@ enum MembershipEffects {
       // The opened operations may contain further keys; `receive` has settled them already.
       if applied > 0, zone.kind == .control { return }
     }
+  }
+
+  /// Shows the forked logs that this device has and nobody has shown yet, and adapts the engine to
+  /// what they change.
+  ///
+  /// - Parameter contradicted: The changes for which this device has just seen two contents.
+  static func showHistories(
+    of group: GroupID, contradicted: [Dot], in engine: inout Engine<some Store>,
+    nowMilliseconds: UInt64
+  ) throws {
+    let ends = try engine.controlZone(of: group).forkEnds
+    guard !contradicted.isEmpty || !ends.isEmpty, !engine.isShowing else { return }
+    var draft = engine
+    try engine.store.transaction {
+      draft = engine
+      let before = draft.membership(of: group)
+      let isNew = try HistoryShowing.show(
+        of: group, contradicted: contradicted, in: &draft, nowMilliseconds: nowMilliseconds)
+      if isNew {
+        try settle(group, after: before, in: &draft, nowMilliseconds: nowMilliseconds)
+      }
+    }
+    engine = draft
   }
 
   /// Whether anything that decides about the changes of a zone has changed.

@@ -2,14 +2,6 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// The unsealed end of an own log, from a change on.
-package struct OwnLogEnd: Equatable, Sendable {
-  let zone: ZoneID
-  let author: Author
-  /// The first affected change; earlier ones are the same in the other copy and stay.
-  let first: UInt64
-}
-
 /// The beginning of a new incarnation of this device.
 package enum NewIncarnation {
   /// Starts a new incarnation of this device, so that new changes get a new author and no sequence
@@ -58,7 +50,7 @@ package enum NewIncarnation {
         guard draft.membership(of: zone.group).isActive(engine.device),
           try Introductions.room(of: zone, in: draft).admits(draft.author, in: zone)
         else { continue }
-        _ = try GroupOperations.writeControl(
+        _ = try ControlWriting.write(
           [.incarnate(.init(previous: previous, reason: String(reason.prefix(200))))],
           group: zone.group, in: &draft, nowMilliseconds: nowMilliseconds)
       }

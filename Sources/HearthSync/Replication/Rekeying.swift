@@ -22,8 +22,8 @@ package enum Rekeying {
     nowMilliseconds: UInt64
   ) throws {
     let grants = try grants(of: zones, in: group, without: [], by: engine)
-    _ = try GroupOperations.perform(
-      grants, in: group, by: &engine, nowMilliseconds: nowMilliseconds)
+    _ = try ControlWriting.writeEffective(
+      grants, group: group, in: &engine, nowMilliseconds: nowMilliseconds)
   }
 
   /// Rotates all zones of a group whose current epoch may no longer be used, if this device may.

@@ -12,8 +12,8 @@ extension Exchange {
   mutating func push(
     _ id: ZoneID, holding listing: TransportListing, isAlone: Bool
   ) async throws {
-    let anchorFile = anchorFile
-    let (stored, sealed) = try turn { engine in
+    let anchorFile = ports.anchorFile
+    let (stored, sealed) = try ports.turn { engine in
       _ = try Compaction.compact(id, in: &engine)
       try Publications(engine: engine).keepUp(anchorFile)
       return (
@@ -21,7 +21,8 @@ extension Exchange {
         try AcknowledgedChanges.sealedChanges(of: id, in: engine)
       )
     }
-    let publications = try await publications(of: id, holding: listing, stored: stored)
+    let publications = try await NameExamination(ports: ports).publications(
+      of: id, holding: listing, stored: stored, &report)
     var held = listing
     if Mutant.removesBeforeMerged.isActive, isAlone {
       held.segments += publications.map(\.name)
@@ -30,8 +31,9 @@ extension Exchange {
     }
     held.segments += try await give(publications, of: id)
     try await giveEvidence(of: id, holding: held)
-    try turn { try AcknowledgedChanges.note(sealed, of: id, in: $0.store) }
-    try await giveSnapshots(of: id, holding: held, stored: stored)
+    try ports.turn { try AcknowledgedChanges.note(sealed, of: id, in: $0.store) }
+    try await SnapshotPublishing(ports: ports).publish(
+      of: id, holding: held, stored: stored, &report)
     // Another copy of this node may have what this one lacks, so nothing is published in such a
     // round.
     guard isAlone else { return }
@@ -48,17 +50,17 @@ extension Exchange {
     var given: [SegmentName] = []
     var rest = segments[...]
     while !rest.isEmpty {
-      let (batch, count) = try turn {
+      let (batch, count) = try ports.turn {
         try Publications(engine: $0).batch(rest, of: id, atMost: Exchange.givenBytes)
       }
       rest = rest.dropFirst(count)
       guard !batch.isEmpty else { continue }
-      try await transport.publish(batch)
+      try await ports.transport.publish(batch)
       report.published += batch.count
       report.publishedBytes += batch.reduce(0) { $0 + $1.bytes.count }
       given += batch.map(\.name)
       if Mutant.forgetsPublished.isActive {
-        try turn { engine in
+        try ports.turn { engine in
           for (name, _) in batch {
             try engine.store.transaction { try engine.store.log.removeSegment(name.digest, in: id) }
           }
@@ -75,9 +77,10 @@ extension Exchange {
   private mutating func giveEvidence(of id: ZoneID, holding listing: TransportListing) async throws
   {
     let listed = Set(listing.segments.map(\.digest))
-    for (name, bytes) in try turn({ try Publications(engine: $0).evidence(of: id, except: listed) })
-    {
-      try await transport.publish(name, bytes)
+    for (name, bytes) in try ports.turn({
+      try Publications(engine: $0).evidence(of: id, except: listed)
+    }) {
+      try await ports.transport.publish(name, bytes)
       Probe.evidencePassedOn.hit()
       report.published += 1
       report.publishedBytes += bytes.count
@@ -91,8 +94,8 @@ extension Exchange {
   /// snapshot are published, and nothing is removed: the members do that. A relay that knows of the
   /// removal takes nothing any more; then there is no listing.
   mutating func giveLeft(of id: ZoneID, holding listing: TransportListing) async throws {
-    let anchorFile = anchorFile
-    let (own, sealed) = try turn { engine in
+    let anchorFile = ports.anchorFile
+    let (own, sealed) = try ports.turn { engine in
       try Publications(engine: engine).keepUp(anchorFile)
       return (
         try Publications(engine: engine).ownPublications(of: id, to: listing),
@@ -100,23 +103,26 @@ extension Exchange {
       )
     }
     try await give(own, of: id)
-    try turn { try AcknowledgedChanges.note(sealed, of: id, in: $0.store) }
+    try ports.turn { try AcknowledgedChanges.note(sealed, of: id, in: $0.store) }
   }
 
   /// Removes the files that larger files there have replaced.
   private mutating func tidy(
     _ id: ZoneID, holding listing: TransportListing
   ) async throws {
-    let keepsAuthorsApart = transport.keepsAuthorsApart
-    let (stored, known, unknown) = try turn { engine in
+    let keepsAuthorsApart = ports.transport.keepsAuthorsApart
+    let (stored, known, unknown) = try ports.turn { engine in
       let stored = try engine.store.log.segments(of: id)
       let (known, unknown) = try Publications(engine: engine).superseded(
         on: listing, of: id, stored: stored, keepsAuthorsApart: keepsAuthorsApart)
       return (stored, known, unknown)
     }
-    let dropped = known + (try await examine(unknown, of: id, stored: stored, listing))
+    let dropped =
+      known
+      + (try await NameExamination(ports: ports).examine(
+        unknown, of: id, stored: stored, listing, &report))
     guard !dropped.isEmpty else { return }
     Probe.supersededDropped.hit()
-    try await transport.remove(dropped)
+    try await ports.transport.remove(dropped)
   }
 }

@@ -5,15 +5,15 @@ extension Exchange {
   /// a new incarnation and reissues the colliding changes.
   mutating func checkOwnLives(in id: ZoneID, _ listing: TransportListing) async throws {
     if Mutant.neverLooksForOwn.isActive { return }
-    var look = try turn { try OtherCopy.otherCopyLook(in: id, listing, by: $0) }
+    var look = try ports.turn { try OtherCopy.otherCopyLook(in: id, listing, by: $0) }
     guard !look.files.isEmpty else { return }
     for name in look.files {
       // A file that cannot be read is reported when it is taken.
-      guard let bytes = try? await transport.fetch(name) else { continue }
-      try turn { try OtherCopy.compare(bytes, named: name, in: id, &look, by: $0) }
+      guard let bytes = try? await ports.transport.fetch(name) else { continue }
+      try ports.turn { try OtherCopy.compare(bytes, named: name, in: id, &look, by: $0) }
     }
-    let (anchorFile, now) = (anchorFile, nowMilliseconds)
-    try turn {
+    let (anchorFile, now) = (ports.anchorFile, ports.nowMilliseconds)
+    try ports.turn {
       try OtherCopy.settle(
         look, in: id, listing, anchorFile: anchorFile, by: &$0, nowMilliseconds: now)
     }

@@ -8,16 +8,9 @@ import HearthMembership
 /// harms no other; what was taken before stays. The cost depends on the news and the length of the
 /// listing.
 package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
-  typealias Replicas = Engine<Turns.Replicas>
-
-  let transport: Link
-  let anchorFile: any AnchorFile
-  let nowMilliseconds: UInt64
+  let ports: ExchangePorts<Turns, Link>
   /// The result of the round so far.
   package var report: TransportReport
-  /// The most bytes of files that are kept in memory to replace a snapshot.
-  var replacementBytes = 256 * 1024 * 1024
-  let turns: Turns
 
   /// Creates an exchange.
   ///
@@ -31,16 +24,9 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
     over transport: Link, named name: String, with turns: Turns, anchorFile: any AnchorFile,
     nowMilliseconds: UInt64
   ) {
-    self.transport = transport
-    self.anchorFile = anchorFile
-    self.nowMilliseconds = nowMilliseconds
-    self.turns = turns
+    ports = ExchangePorts(
+      transport: transport, turns: turns, anchorFile: anchorFile, nowMilliseconds: nowMilliseconds)
     report = TransportReport(setting: name)
-  }
-
-  /// Runs a body that has the replicas to itself.
-  func turn<Result>(_ body: (inout Replicas) throws -> Result) throws -> Result {
-    try turns.turn(body)
   }
 
   // MARK: A round
@@ -60,14 +46,14 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
     isComplete: Bool = true, unread: Set<GroupID> = [], holdsBack: Bool = true
   ) async throws {
     do {
-      let life = try turn { $0.incarnation }
-      if check == .all { try turn { try ExchangedZones(engine: $0).examineAgain(carried) } }
+      let life = try ports.turn { $0.incarnation }
+      if check == .all { try ports.turn { try ExchangedZones(engine: $0).examineAgain(carried) } }
       // This is read before the listings, so that this round does not miss what another exchange
       // publishes meanwhile.
       let name = report.setting
       let held =
-        transport.canDecay
-        ? try turn { try TransportWatermarks.watermarks(on: name, in: $0.store) } : nil
+        ports.transport.canDecay
+        ? try ports.turn { try TransportWatermarks.watermarks(on: name, in: $0.store) } : nil
       let listings = try await pullAll(carried)
       try await decide(
         with: listings, isComplete: isComplete,
@@ -83,12 +69,12 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   ///
   /// - Throws: `TransportError` if the transport cannot be read.
   package mutating func take(carrying carried: CarriedGroups = .everything) async throws {
-    for zone in try turn({ ExchangedZones(engine: $0).exchangedZones(carried) }) {
+    for zone in try ports.turn({ ExchangedZones(engine: $0).exchangedZones(carried) }) {
       do {
         try await pull(zone)
       } catch let error as TransportError where error.code == .relayRefused {
         // The exchange that follows reports the reason.
-        if let group = try turn({ ExchangedZones(engine: $0).ownGroup(of: zone) }) {
+        if let group = try ports.turn({ ExchangedZones(engine: $0).ownGroup(of: zone) }) {
           report.unread.insert(group)
         }
       }
@@ -100,13 +86,13 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   private mutating func pullAll(_ carried: CarriedGroups) async throws -> [ZoneID: TransportListing]
   {
     var listings: [ZoneID: TransportListing] = [:]
-    for zone in try turn({ ExchangedZones(engine: $0).exchangedZones(carried) }) {
+    for zone in try ports.turn({ ExchangedZones(engine: $0).exchangedZones(carried) }) {
       do {
         listings[zone] = try await pull(zone)
       } catch let error as TransportError where error.code == .relayRefused {
         // The refusal concerns this zone alone; a device that no longer belongs there knows the
         // reason.
-        if let group = try turn({ ExchangedZones(engine: $0).ownGroup(of: zone) }) {
+        if let group = try ports.turn({ ExchangedZones(engine: $0).ownGroup(of: zone) }) {
           report.refused(error)
           report.unread.insert(group)
         }
@@ -120,17 +106,17 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   private mutating func decide(
     with listings: [ZoneID: TransportListing], isComplete: Bool, unread: Set<GroupID>
   ) async throws {
-    let (now, anchorFile) = (nowMilliseconds, anchorFile)
-    try turn {
+    let (now, anchorFile) = (ports.nowMilliseconds, ports.anchorFile)
+    try ports.turn {
       try Maintenance.maintain(
         isComplete: isComplete, unread: unread, in: &$0, nowMilliseconds: now)
     }
     for zone in listings.keys.sorted() {
       guard let listing = listings[zone],
-        try turn({ ExchangedZones(engine: $0).isMember(of: zone) })
+        try ports.turn({ ExchangedZones(engine: $0).isMember(of: zone) })
       else { continue }
       try await attest(zone, holding: listing)
-      report.problems += try turn { engine in
+      report.problems += try ports.turn { engine in
         let problems = try AttestationCheck(engine: engine).problemsWithBase(of: zone)
         let isWhole = try isComplete && !unread.contains(engine.zone(zone).group)
         try ComparedState.compareState(
@@ -138,7 +124,7 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
         return problems
       }
     }
-    try turn { engine in
+    try ports.turn { engine in
       for zone in listings.keys.sorted()
       where ExchangedZones(engine: engine).isMember(of: zone)
         || ExchangedZones(engine: engine).isFormer(of: zone)
@@ -159,33 +145,50 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   ) async throws {
     let name = report.setting
     var held = heldBefore
-    for zone in try turn({ ExchangedZones(engine: $0).exchangedZones(carried) }) {
-      guard let found = listings[zone], try turn({ ExchangedZones(engine: $0).isMember(of: zone) })
+    for zone in try ports.turn({ ExchangedZones(engine: $0).exchangedZones(carried) }) {
+      guard let found = listings[zone],
+        try ports.turn({ ExchangedZones(engine: $0).isMember(of: zone) })
       else { continue }
       if var before = held {
         report.lose(
-          try turn { try TransportWatermarks.notice(lossOf: zone, in: found, &before, by: $0) })
+          try ports.turn {
+            try TransportWatermarks.notice(lossOf: zone, in: found, &before, by: $0)
+          })
         held = before
       }
       do {
-        let listing = try await upkeep(of: zone, holding: found, check)
-        let isAlone = try turn { $0.incarnation == life }
+        let listing = try await FileRepair(ports: ports).upkeep(
+          of: zone, holding: found, check, &report)
+        let isAlone = try ports.turn { $0.incarnation == life }
         try await push(zone, holding: listing, isAlone: isAlone)
       } catch let error as TransportError where error.code == .relayMailboxFull {
         // The error concerns this zone alone: the other zones have mailboxes of their own.
         report.refused(error)
       }
     }
-    if let held { try turn { try TransportWatermarks.keep(held, of: name, in: $0.store) } }
-    if check == .all { try await settle(listings) }
-    for zone in try turn({ ExchangedZones(engine: $0).exchangedZones(carried) }) {
+    if let held { try ports.turn { try TransportWatermarks.keep(held, of: name, in: $0.store) } }
+    if check == .all { try await FileRepair(ports: ports).settle(listings, &report) }
+    for zone in try ports.turn({ ExchangedZones(engine: $0).exchangedZones(carried) }) {
       guard let listing = listings[zone],
-        try turn({ ExchangedZones(engine: $0).isFormer(of: zone) })
+        try ports.turn({ ExchangedZones(engine: $0).isFormer(of: zone) })
       else { continue }
       try await giveLeft(of: zone, holding: listing)
     }
-    let anchorFile = anchorFile
-    if Mutant.anchorsLate.isActive { try turn { try Anchor.keepUp(anchorFile, with: $0) } }
+    let anchorFile = ports.anchorFile
+    if Mutant.anchorsLate.isActive { try ports.turn { try Anchor.keepUp(anchorFile, with: $0) } }
+  }
+
+  /// Attests what a zone holds here if another person's snapshot ends at the same point, and
+  /// reports one that says something else.
+  private mutating func attest(_ id: ZoneID, holding listing: TransportListing) async throws {
+    guard !listing.snapshots.isEmpty,
+      try ports.turn({ try AttestationCheck(engine: $0).looksAtSnapshots(of: id) })
+    else { return }
+    let known = try await SnapshotFetch(ports: ports).knownSnapshots(of: id, listing, &report)
+    let now = ports.nowMilliseconds
+    report.problems += try ports.turn {
+      try Attestation.attest(id, beside: known, in: &$0, nowMilliseconds: now)
+    }
   }
 
   // MARK: One zone
@@ -195,17 +198,19 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   /// - Returns: The transport's listing of the zone.
   @discardableResult
   package mutating func pull(_ id: ZoneID) async throws -> TransportListing {
-    let zone = try turn { try $0.zone(id) }
-    let listing = try await transport.list(of: zone)
+    let zone = try ports.turn { try $0.zone(id) }
+    let listing = try await ports.transport.list(of: zone)
     // Problems that concern no single zone are in the listing of each.
     report.problems += listing.problems.filter { !report.problems.contains($0) }
     try await checkOwnLives(in: id, listing)
-    let now = nowMilliseconds
-    try turn { try EntranceUpkeep.closeLongExpired(before: id, in: &$0, nowMilliseconds: now) }
-    try await begin(id, holding: listing)
+    let now = ports.nowMilliseconds
+    try ports.turn {
+      try EntranceUpkeep.closeLongExpired(before: id, in: &$0, nowMilliseconds: now)
+    }
+    try await SnapshotBootstrap(ports: ports).begin(id, holding: listing, &report)
     do {
-      try await takeAll(of: id, holding: listing)
-      if let author = try turn({ try BaseAuthors(engine: $0).authorLessenedInBase(of: id) }) {
+      try await SegmentFetch(ports: ports).takeAll(of: id, holding: listing, &report)
+      if let author = try ports.turn({ try BaseAuthors(engine: $0).authorLessenedInBase(of: id) }) {
         throw SyncError(
           .snapshotContradicted,
           "it may hold changes of somebody whom others have since removed or given a lower role, "
@@ -215,16 +220,19 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
     } catch let error as SyncError where error.code == .snapshotContradicted {
       Probe.snapshotContradicted.hit()
       // If nobody gives this device the keys of that time, only a better snapshot helps.
-      if try await goOn(id, holding: listing, isOutdated: true) {
-        try await takeAll(of: id, holding: listing)
+      if try await SnapshotAdvance(ports: ports).goOn(
+        id, holding: listing, isOutdated: true, &report)
+      {
+        try await SegmentFetch(ports: ports).takeAll(of: id, holding: listing, &report)
       } else {
         report.problems.append(SnapshotPlan.problem(with: "the previous snapshot", error))
         let contradiction = error.cause as? BaseContradiction
-        try await replaceBase(of: id, contradictedBy: contradiction?.author, holding: listing)
+        try await BaseRefetch(ports: ports).replaceBase(
+          of: id, contradictedBy: contradiction?.author, holding: listing, &report)
       }
     }
-    try await goOn(id, holding: listing, isOutdated: false)
-    try await examineTwins(in: id, holding: listing)
+    try await SnapshotAdvance(ports: ports).goOn(id, holding: listing, isOutdated: false, &report)
+    try await NameExamination(ports: ports).examineCandidates(in: id, holding: listing, &report)
     return listing
   }
 }

@@ -22,12 +22,12 @@ struct BaseSnapshot<S: Store> {
     // may be many.
     guard
       let start = try engine.store.snapshots.base(
-        of: zone.id, atMost: Envelope.maximumEnvelopeBytes + 20)
+        of: zone.id, atMost: EnvelopeFormat.maximumEnvelopeBytes + 20)
     else { return nil }
     var reader = ByteReader(start)
     let count = try reader.varint("chunks")
     guard count > 0 else { return nil }
-    let first = try reader.blob("chunk", atMost: Envelope.maximumEnvelopeBytes)
+    let first = try reader.blob("chunk", atMost: EnvelopeFormat.maximumEnvelopeBytes)
     let (heads, heldBack, _) = try SnapshotOpening.heads(
       ofSnapshot: first, of: Int(clamping: count), zone: zone, isAccepted: true, in: engine)
     return (first, heads, heldBack)

@@ -5,7 +5,7 @@ import HearthMembership
 /// Making of snapshots.
 package enum SnapshotMaking {
   /// The number of bytes of the stream in one chunk before compression: a size that always fits.
-  private static var chunkBytes: Int { Envelope.guaranteedBodyBytes }
+  private static var chunkBytes: Int { EnvelopeFormat.guaranteedBodyBytes }
 
   /// Writes a snapshot of a zone as sealed chunks.
   package static func snapshot(of zone: ZoneID, in engine: Engine<some Store>) throws -> [[UInt8]] {

@@ -37,7 +37,7 @@ package enum SnapshotOpening {
     var reader = ByteReader(container)
     var chunks: [[UInt8]] = []
     for _ in 0..<(try reader.count("chunks", itemBytes: 64)) {
-      chunks.append(try reader.blob("chunk", atMost: Envelope.maximumEnvelopeBytes))
+      chunks.append(try reader.blob("chunk", atMost: EnvelopeFormat.maximumEnvelopeBytes))
     }
     try reader.finish()
     return chunks

@@ -87,11 +87,6 @@ package struct CivilDate: Hashable, Comparable, Sendable, CustomStringConvertibl
   }
   /// The day of the week.
   package var weekday: Weekday { CivilArithmetic.weekday(of: Int(dayNumber)) }
-  /// The month of this date.
-  package var yearMonth: YearMonth {
-    let parts = components
-    return YearMonth(unchecked: parts.year * 12 + parts.month - 1)
-  }
 
   /// `YYYY-MM-DD`; the canonical text form.
   package var iso: String {

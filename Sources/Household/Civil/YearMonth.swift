@@ -75,3 +75,11 @@ package struct YearMonth: Hashable, Comparable, Sendable, CustomStringConvertibl
 
   package static func < (left: YearMonth, right: YearMonth) -> Bool { left.index < right.index }
 }
+
+extension CivilDate {
+  /// The month of this date.
+  package var yearMonth: YearMonth {
+    let parts = components
+    return YearMonth(unchecked: parts.year * 12 + parts.month - 1)
+  }
+}

@@ -120,7 +120,7 @@ final class ChainPast {
       let isTakenBack = item.retractions.contains { author?.cause.covers($0) ?? true }
       if !isStopped, !isTakenBack { isStopped = try !body(item.completion) }
     }
-    let times = ChoreLog.times(ofWork: days)
+    let times = ChoreLedger.times(ofWork: days)
     var index = place { $0.completion.version.time <= times.upperBound }
     while !isStopped, index > 0, works[index - 1].completion.version.time >= times.lowerBound {
       index -= 1
@@ -128,9 +128,9 @@ final class ChainPast {
       if isSeen(work.day, work.version, work.id) { try visit(works[index]) }
     }
     guard readsLedger else { return seen == ChainPast.maximumSeen }
-    let log = ChoreLog(source: fold.source, chore: fold.facts.chore)
+    let ledger = ChoreLedger(source: fold.source, chore: fold.facts.chore)
     for effect in [LedgerRow.Effect.counts, .takenBack] where !isStopped {
-      try log.forEachLinkBack(effect, in: times) { row in
+      try ledger.forEachLinkBack(effect, in: times) { row in
         if !judgedAnew.contains(row.event), isSeen(row.day, row.version, row.event),
           let item = try fold.item(row)
         {

@@ -2,24 +2,6 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// A completion and the facts that decide whether it counts.
-struct FoldItem: Sendable {
-  let completion: Completion
-  /// Whether it has no fault of its own.
-  let isValid: Bool
-  /// The retractions that take it back.
-  let retractions: [Dot]
-
-  /// Whether it counts for its occurrence, paid or not.
-  var counts: Bool { isValid && retractions.isEmpty }
-}
-
-/// The outcome of a completion.
-struct Outcome: Equatable, Sendable {
-  let kind: LedgerKind
-  let points: Int
-}
-
 /// The rule of a chore as somebody had seen it.
 enum SeenRule {
   /// No rule: the chore is done once.
@@ -48,25 +30,6 @@ struct ChoreFold {
   static let maximumLeadMilliseconds: Int64 = 5 * 60 * 1000
   private static let millisecondsPerDay: Int64 = 24 * 60 * 60 * 1000
 
-  /// Judges completions, each after all that its author had seen; returns them in order.
-  ///
-  /// - Parameter isWhole: whether these are all completions of the chore. If not, the ledger has
-  ///   the others.
-  func items(_ completions: some Sequence<Completion>, isWhole: Bool) throws -> [FoldItem] {
-    let ordered = completions.map { (seen: ChainPast.extent(of: $0.cause), work: placed($0)) }
-      .sorted { ($0.seen, $0.work.order) < ($1.seen, $1.work.order) }
-      .map(\.work)
-    let past = ChainPast(
-      of: self, judgedAnew: Set(ordered.map(\.id)), readsLedger: !isWhole)
-    for completion in ordered {
-      past.add(
-        FoldItem(
-          completion: completion, isValid: try fault(of: completion, after: past) == nil,
-          retractions: try retractions(of: completion)))
-    }
-    return past.judged.sorted { $0.completion.order < $1.completion.order }
-  }
-
   /// Reads the completion of a row that has its verdict already.
   func item(_ row: LedgerRow) throws -> FoldItem? {
     guard let completion = try source.completion(row.event, merges: facts.merges) else {
@@ -87,7 +50,7 @@ struct ChoreFold {
   ///
   /// A rule of a newer version may have any occurrence, so its work counts for a whole day: nobody
   /// is paid for more than one in a day by a program that cannot check it (R29).
-  private func placed(_ completion: Completion) -> Completion {
+  func placed(_ completion: Completion) -> Completion {
     guard case .unreadable = rule(asOf: completion.cause) else { return completion }
     var placed = completion
     placed.key = .wholeDay(completion.day)
@@ -95,7 +58,7 @@ struct ChoreFold {
   }
 
   /// The retractions of a completion that count.
-  private func retractions(of completion: Completion) throws -> [Dot] {
+  func retractions(of completion: Completion) throws -> [Dot] {
     try source.retractions(of: completion.id).filter { try isAllowed($0, of: completion) }
       .map(\.version.dot)
   }
@@ -132,7 +95,7 @@ struct ChoreFold {
     _ completion: Completion, beside links: [Completion], before start: FoldOrder? = nil
   ) throws -> Bool {
     guard case .known(let rule) = self.rule(asOf: completion.cause) else { return false }
-    let times = ChoreLog.times(ofWork: rule.window(around: completion.day))
+    let times = ChoreLedger.times(ofWork: rule.window(around: completion.day))
     var count = 0
     func note(_ person: PersonID, _ day: CivilDate) {
       if person == completion.person, rule.isWithinInterval(day, completion.day) { count += 1 }
@@ -142,8 +105,8 @@ struct ChoreFold {
       note(link.person, link.day)
     }
     if let start, count < 2 {
-      let log = ChoreLog(source: source, chore: facts.chore)
-      try log.forEachLinkBack(.counts, in: times) { row in
+      let ledger = ChoreLedger(source: source, chore: facts.chore)
+      try ledger.forEachLinkBack(.counts, in: times) { row in
         if row.kind == .credited, row.order < start { note(row.person, row.day) }
         return count < 2
       }

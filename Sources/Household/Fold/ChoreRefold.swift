@@ -25,13 +25,13 @@ struct ChoreRefold {
   /// How often a part is made larger for the keys of its completions before the whole is taken.
   private static let maximumWidenings = 4
 
-  private var log: ChoreLog { ChoreLog(source: source, chore: fold.facts.chore) }
+  private var ledger: ChoreLedger { ChoreLedger(source: source, chore: fold.facts.chore) }
 
   func run(_ touched: TouchedChores.Parts) throws {
     guard !touched.isWhole else { return try refoldWhole() }
     var completions = touched.completions
     for key in touched.keys.sorted() {
-      for row in try log.rows(of: key, LedgerRow.Effect.allCases)
+      for row in try ledger.rows(of: key, LedgerRow.Effect.allCases)
       where completions[row.event] == nil {
         completions[row.event] = try source.completion(row.event, merges: fold.facts.merges)
       }
@@ -40,7 +40,7 @@ struct ChoreRefold {
     let items = try fold.items(completions.values, isWhole: false)
     var rows: [RecordID: LedgerRow] = [:]
     for event in items.map(\.completion.id) {
-      rows[event] = try source.rows(of: HouseholdProjection.ledger, where: [.id(event)]).first
+      rows[event] = try source.rows(of: HouseholdTables.ledger, where: [.id(event)]).first
         .flatMap(LedgerRow.init)
     }
     guard try !isJudgedByOthers(items, rows, isJudgedAnew: touched.isJudgedAnew),
@@ -66,7 +66,7 @@ struct ChoreRefold {
   ) throws -> Bool {
     if isJudgedAnew {
       return try items.contains { $0.completion.key == nil }
-        || log.hasLinks([.counts, .takenBack])
+        || ledger.hasLinks([.counts, .takenBack])
     }
     return items.contains { item in
       guard item.completion.key == nil, let row = rows[item.completion.id] else { return false }
@@ -77,7 +77,7 @@ struct ChoreRefold {
   private func refoldWhole() throws {
     let chore = fold.facts.chore
     var part = Part()
-    for row in try log.all() { part.rows[row.event] = row }
+    for row in try ledger.all() { part.rows[row.event] = row }
     let ids = try source.ids(
       of: HouseholdSchema.completion, where: CompletionField.chore, is: .id(chore))
     part.items = try fold.items(
@@ -98,7 +98,7 @@ struct ChoreRefold {
       ? items : items.filter { $0.counts || rows[$0.completion.id]?.effect == .counts }
     guard let first = moved.first, let last = moved.last else { return Part() }
     let events = Set(items.map(\.completion.id))
-    let hasLinks = try moved.contains { $0.completion.key == nil } || log.hasLinks([.counts])
+    let hasLinks = try moved.contains { $0.completion.key == nil } || ledger.hasLinks([.counts])
     guard hasLinks else {
       return try occurrences(of: moved, besides: events, isJudgedAnew: isJudgedAnew)
     }
@@ -121,7 +121,7 @@ struct ChoreRefold {
     var part = Part()
     let effects: [LedgerRow.Effect] = isJudgedAnew ? [.takenBack, .counts] : [.counts]
     for key in Set(moved.compactMap(\.completion.key)).sorted() {
-      for row in try log.rows(of: key, effects) where !events.contains(row.event) {
+      for row in try ledger.rows(of: key, effects) where !events.contains(row.event) {
         guard let item = try fold.item(row) else { continue }
         part.items.append(item)
         part.rows[row.event] = row
@@ -141,7 +141,7 @@ struct ChoreRefold {
   ) throws -> Part {
     var part = Part()
     var groups = OccurrenceGroups()
-    let start = try log.opening(before: low)?.order
+    let start = try ledger.opening(before: low)?.order
     var waiting = moved.filter(\.counts)[...]
     var areLinksMoved = moved.contains {
       !$0.counts && $0.completion.key == nil && rows[$0.completion.id]?.kind == .credited
@@ -164,7 +164,7 @@ struct ChoreRefold {
         _ = try add(next, was: rows[next.completion.id], through: nil)
       }
     }
-    try log.forEachOnward(from: start) { row in
+    try ledger.forEachOnward(from: start) { row in
       guard !events.contains(row.event), let item = try fold.item(row) else { return true }
       try addWaiting(before: row.order)
       guard try add(item, was: row, through: high) else { return false }
@@ -181,7 +181,7 @@ struct ChoreRefold {
     _ part: Part, _ moved: [FoldItem], besides events: Set<RecordID>
   ) throws -> [FoldOrder] {
     let keys = Set((part.items + moved).compactMap(\.completion.key))
-    return try keys.sorted().flatMap { try log.rows(of: $0) }
+    return try keys.sorted().flatMap { try ledger.rows(of: $0) }
       .filter { part.rows[$0.event] == nil && !events.contains($0.event) }
       .map(\.order).sorted()
   }
@@ -207,7 +207,7 @@ struct ChoreRefold {
     guard old == nil || !Mutant.staleLedger.isActive else { return true }
     Probe.ledgerRowChanged.hit(if: old != nil)
     if !Mutant.pointsAddUp.isActive { try old?.count(-1, to: writer) }
-    try writer.put(new.values, in: HouseholdProjection.ledger)
+    try writer.put(new.values, in: HouseholdTables.ledger)
     try new.count(1, to: writer)
     return true
   }

@@ -110,7 +110,7 @@ struct ChoreRow: Equatable {
   func write(
     of facts: ChoreFacts, from source: any ProjectionSource, to writer: any ProjectionWriter
   ) throws {
-    let table = HouseholdProjection.chores
+    let table = HouseholdTables.chores
     let present = try source.rows(of: table, where: [.id(chore)]).first
     if facts.state.life.isDeleted {
       if present != nil { try writer.remove(from: table, where: [.id(chore)]) }

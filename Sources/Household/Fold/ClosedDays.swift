@@ -100,7 +100,7 @@ final class ClosedDays {
   func close(_ kind: PeriodKind, on day: Int) throws -> PeriodClose? {
     if let known = owners[kind]?[day] { return known }
     let row = try source.rows(
-      of: HouseholdProjection.closed, where: [.text(kind.rawValue), .int(Int64(day))]
+      of: HouseholdTables.closed, where: [.text(kind.rawValue), .int(Int64(day))]
     ).first
     let close = try row?[2].identifier.flatMap { try event($0) }
     owners[kind, default: [:]][day] = .some(close)
@@ -150,7 +150,7 @@ final class ClosedDays {
       }
     }
     var changed: Set<Int> = []
-    let table = HouseholdProjection.closed
+    let table = HouseholdTables.closed
     for row in try source.rows(of: table, where: []) {
       guard let kind = row[0].text.flatMap(PeriodKind.init(rawValue:)), let day = row[1].int
       else { continue }

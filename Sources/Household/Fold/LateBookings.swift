@@ -19,9 +19,9 @@ struct LateBookings {
     for item in items {
       let event = item.completion.id
       let old = try source.rows(
-        of: HouseholdProjection.late, in: RowRange(["event"], prefix: [.id(event)]))
+        of: HouseholdTables.late, in: RowRange(["event"], prefix: [.id(event)]))
       for row in old {
-        try writer.remove(from: HouseholdProjection.late, where: Array(row.prefix(4)))
+        try writer.remove(from: HouseholdTables.late, where: Array(row.prefix(4)))
       }
       for kind in PeriodKind.allCases {
         guard try fold.closed.close(kind, on: Int(item.completion.day.dayNumber)) != nil else {
@@ -45,7 +45,7 @@ struct LateBookings {
         [
           .text(kind.rawValue), .id(completion.person), .int(Int64(day)), .id(completion.id),
           .int(Int64(amount)),
-        ], in: HouseholdProjection.late)
+        ], in: HouseholdTables.late)
     }
     while let close = try fold.closed.close(kind, on: day) {
       seen = seen.joined(with: close.cause)
@@ -68,7 +68,7 @@ struct LateBookings {
 /// The completions that can affect each other, read when somebody had seen some of them.
 private final class KnownPeers {
   private let fold: ChoreFold
-  private let log: ChoreLog
+  private let ledger: ChoreLedger
   private let items: [RecordID: FoldItem]
   private var byKey: [OccurrenceKey: Peers] = [:]
   private var whole: Peers?
@@ -76,20 +76,20 @@ private final class KnownPeers {
 
   init(fold: ChoreFold, source: any ProjectionSource, items: [FoldItem]) {
     self.fold = fold
-    log = ChoreLog(source: source, chore: fold.facts.chore)
+    ledger = ChoreLedger(source: source, chore: fold.facts.chore)
     self.items = Dictionary(uniqueKeysWithValues: items.map { ($0.completion.id, $0) })
   }
 
   /// Returns the completions of the same occurrence, or all of a chore with a chain.
   func peers(of completion: Completion) throws -> Peers {
-    let isOfChain = try hasLinks ?? log.hasLinks([.counts, .takenBack])
+    let isOfChain = try hasLinks ?? ledger.hasLinks([.counts, .takenBack])
     hasLinks = isOfChain
     guard !isOfChain, let key = completion.key else {
-      let found = try whole ?? peers(log.all([.takenBack, .counts]))
+      let found = try whole ?? peers(ledger.all([.takenBack, .counts]))
       whole = found
       return found
     }
-    let found = try byKey[key] ?? peers(log.rows(of: key, [.takenBack, .counts]))
+    let found = try byKey[key] ?? peers(ledger.rows(of: key, [.takenBack, .counts]))
     byKey[key] = found
     return found
   }

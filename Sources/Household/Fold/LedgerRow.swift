@@ -111,11 +111,11 @@ struct LedgerRow: Equatable {
     let isCredited = kind == .credited
     if isCredited {
       try writer.add(
-        [sign, key == nil ? sign : 0], toRow: [.id(chore)], in: HouseholdProjection.chains)
+        [sign, key == nil ? sign : 0], toRow: [.id(chore)], in: HouseholdTables.chains)
     }
     guard points != 0 || isCredited else { return }
     try writer.add(
       [sign * Int64(points), sign, isCredited ? sign : 0], toRow: [.id(person), .day(day)],
-      in: HouseholdProjection.points)
+      in: HouseholdTables.points)
   }
 }

@@ -68,7 +68,7 @@ final class LedgerView {
   private func find() throws -> [RecordID: Change] {
     guard let first = lastDay.adding(days: 1) else { return [:] }
     let ahead = try source.rows(
-      of: HouseholdProjection.ledger,
+      of: HouseholdTables.ledger,
       in: RowRange(
         HistoryPlace.order, from: [.day(first)], limit: LedgerView.maximumAhead)
     ).compactMap(LedgerRow.init).filter(\.isValid)
@@ -78,7 +78,7 @@ final class LedgerView {
     for (chore, rows) in Dictionary(grouping: ahead, by: \.chore).sorted(by: { $0.key < $1.key }) {
       guard let facts = try ChoreFacts(chore, from: source, merges: merges) else { continue }
       let fold = ChoreFold(facts: facts, closed: closed, source: source)
-      let present = try peers(of: rows, ChoreLog(source: source, chore: chore))
+      let present = try peers(of: rows, ChoreLedger(source: source, chore: chore))
       let items = try present.compactMap { try fold.item($0) }
         .sorted { $0.completion.order < $1.completion.order }
       let outcomes = try fold.outcomes(of: items)
@@ -93,12 +93,12 @@ final class LedgerView {
   }
 
   /// Returns the counting rows that may share an occurrence with future ones.
-  private func peers(of ahead: [LedgerRow], _ log: ChoreLog) throws -> [LedgerRow] {
-    let isChain = try ahead.contains { $0.key == nil } || log.hasLinks([.counts])
+  private func peers(of ahead: [LedgerRow], _ ledger: ChoreLedger) throws -> [LedgerRow] {
+    let isChain = try ahead.contains { $0.key == nil } || ledger.hasLinks([.counts])
     let rows =
       isChain
-      ? try log.all([.counts])
-      : try Set(ahead.compactMap(\.key)).sorted().flatMap { try log.rows(of: $0) }
+      ? try ledger.all([.counts])
+      : try Set(ahead.compactMap(\.key)).sorted().flatMap { try ledger.rows(of: $0) }
     return rows.filter { $0.isValid && $0.day <= lastDay }
   }
 }

@@ -1,16 +1,6 @@
 import HearthCRDT
 import HearthSync
 
-/// The place of a completion in the order in which a chore is folded: by version, then by id.
-struct FoldOrder: Comparable {
-  let version: Version
-  let event: RecordID
-
-  static func < (left: FoldOrder, right: FoldOrder) -> Bool {
-    (left.version, left.event) < (right.version, right.event)
-  }
-}
-
 /// The completions of a chore by the occurrence that they closed.
 ///
 /// They are added in order. Where a completion goes depends on the one that opened the last

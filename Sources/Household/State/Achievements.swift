@@ -21,7 +21,7 @@ package struct Achievements {
     var isLater = false
     while true {
       let page = try context.source.rows(
-        of: HouseholdProjection.points,
+        of: HouseholdTables.points,
         in: RowRange(
           ["person", "day"], prefix: [.id(context.merges.one(person))], from: place,
           isExclusive: isLater,
@@ -103,7 +103,7 @@ package struct Achievements {
   private func creditedDays(of person: PersonID) throws -> [(CivilDate, Int)] {
     let one = context.merges.one(person)
     var days: [CivilDate: Int] = [:]
-    for row in try context.source.rows(of: HouseholdProjection.points, where: [.id(one)]) {
+    for row in try context.source.rows(of: HouseholdTables.points, where: [.id(one)]) {
       guard let day = row[1].date, let credited = row[4].int, day <= context.lastCountedDay else {
         continue
       }

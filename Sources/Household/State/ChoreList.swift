@@ -62,14 +62,14 @@ package struct ChoreList {
   ///
   /// A search by name among ten thousand chores reads these titles and then one chore.
   package func titles(includingArchived: Bool) throws -> [ChoreTitle] {
-    try titles(context.source.rows(of: HouseholdProjection.chores, where: []), includingArchived)
+    try titles(context.source.rows(of: HouseholdTables.chores, where: []), includingArchived)
   }
 
   /// Returns the chores of exactly this title, in order of id, from an index.
   package func titles(equalTo title: String, includingArchived: Bool) throws -> [ChoreTitle] {
     let range = RowRange(["title", "chore"], prefix: [.text(title)])
     return try titles(
-      context.source.rows(of: HouseholdProjection.chores, in: range), includingArchived)
+      context.source.rows(of: HouseholdTables.chores, in: range), includingArchived)
   }
 
   private func titles(_ rows: [[Value]], _ includingArchived: Bool) throws -> [ChoreTitle] {

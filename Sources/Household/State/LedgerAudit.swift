@@ -25,7 +25,7 @@ package struct LedgerAudit {
     var place: [Value] = []
     while true {
       let page = try context.source.rows(
-        of: HouseholdProjection.ledger,
+        of: HouseholdTables.ledger,
         in: RowRange(
           HistoryPlace.order, from: place, isExclusive: true, limit: LedgerAudit.faultPageRows))
       for row in page.compactMap(LedgerRow.init) {

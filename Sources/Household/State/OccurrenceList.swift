@@ -15,9 +15,9 @@ package struct OccurrenceList {
     var found: [OccurrenceView] = []
     var seen: Set<RecordID> = []
     let open = try context.source.rows(
-      of: HouseholdProjection.chores, in: ChoreRow.open(through: last))
+      of: HouseholdTables.chores, in: ChoreRow.open(through: last))
     let ahead = try context.source.rows(
-      of: HouseholdProjection.chores, in: ChoreRow.doneAfter(context.lastCountedDay))
+      of: HouseholdTables.chores, in: ChoreRow.doneAfter(context.lastCountedDay))
     for row in open + ahead {
       guard let id = row[0].identifier, seen.insert(id).inserted,
         let schedule = try schedule(of: id, inactive: inactive)

@@ -71,7 +71,7 @@ package struct PointTotals {
   ) throws -> [(CivilDate, points: Int, late: Int)] {
     var sums: [Int32: (points: Int, late: Int)] = [:]
     for row in try context.source.rows(
-      of: HouseholdProjection.points, where: [.id(context.merges.one(person))])
+      of: HouseholdTables.points, where: [.id(context.merges.one(person))])
     {
       if let day = row[1].date {
         sums[day.dayNumber, default: (0, 0)].points += Int(row[2].int ?? 0)
@@ -81,7 +81,7 @@ package struct PointTotals {
       sums[day.dayNumber, default: (0, 0)].points += more.points
     }
     let late = try context.source.rows(
-      of: HouseholdProjection.late, where: [.text(kind.rawValue), .id(context.merges.one(person))])
+      of: HouseholdTables.late, where: [.text(kind.rawValue), .id(context.merges.one(person))])
     for row in late {
       guard let day = row[2].date, let amount = row[4].int, let event = row[3].identifier else {
         continue
@@ -101,7 +101,7 @@ package struct PointTotals {
   {
     guard let kind = PeriodKind(rawValue: period.rawValue) else {
       let rows = try context.source.rows(
-        of: HouseholdProjection.points, where: [.id(context.merges.one(person))])
+        of: HouseholdTables.points, where: [.id(context.merges.one(person))])
       return corrected(
         add(rows, through: Int64(context.lastCountedDay.dayNumber)),
         try context.view.corrections(of: context.merges.one(person)))
@@ -111,7 +111,7 @@ package struct PointTotals {
     let last = Int64(min(days.upperBound, Int(context.lastCountedDay.dayNumber)))
     var sum = add(
       try context.source.rows(
-        of: HouseholdProjection.points,
+        of: HouseholdTables.points,
         in: RowRange(
           ["person", "day"], prefix: [.id(context.merges.one(person))], from: [.int(first)],
           limit: days.count)),
@@ -122,7 +122,7 @@ package struct PointTotals {
         (first...max(first, last)).contains(Int64($0.key.dayNumber))
       })
     let late = try context.source.rows(
-      of: HouseholdProjection.late,
+      of: HouseholdTables.late,
       in: RowRange(
         ["period", "person", "day", "event"],
         prefix: [.text(kind.rawValue), .id(context.merges.one(person))],

@@ -39,7 +39,7 @@ package struct PointsLedger {
     if let cursor {
       let (last, shown) = try HistoryPlace.parse(cursor)
       let newer = RowRange(HistoryPlace.order, from: last.values)
-      passed = try context.source.count(of: HouseholdProjection.ledger, in: newer)
+      passed = try context.source.count(of: HouseholdTables.ledger, in: newer)
       arrived = max(0, passed - shown)
       place = last
     }
@@ -83,19 +83,19 @@ package struct PointsLedger {
 
   /// Returns the row of an event as of today; nil if there is none.
   func row(_ event: RecordID) throws -> LedgerRow? {
-    try context.source.rows(of: HouseholdProjection.ledger, where: [.id(event)]).first
+    try context.source.rows(of: HouseholdTables.ledger, where: [.id(event)]).first
       .flatMap(LedgerRow.init).map(context.view.shown)
   }
 
   private func rows(_ range: RowRange) throws -> [LedgerRow] {
-    try context.source.rows(of: HouseholdProjection.ledger, in: range).compactMap(LedgerRow.init)
+    try context.source.rows(of: HouseholdTables.ledger, in: range).compactMap(LedgerRow.init)
       .map(context.view.shown)
   }
 
   /// The entry of a row, with its late bookings.
   func entry(_ row: LedgerRow) throws -> LedgerEntry {
     let range = RowRange(["event"], prefix: [.id(row.event)])
-    let late = try context.source.rows(of: HouseholdProjection.late, in: range).compactMap { late in
+    let late = try context.source.rows(of: HouseholdTables.late, in: range).compactMap { late in
       LateBooking(late, ownDay: row.day)
     }
     return LedgerEntry(

@@ -450,8 +450,8 @@ struct Checker {
     of bytes: [UInt8], _ file: FolderFile, _ device: SimDevice, in world: World
   ) throws {
     if case .blob(let name) = file, name.kind != .snapshot { return }
-    guard bytes.count > Envelope.headerBytes else { return }
-    let nonce = bytes[(Envelope.headerBytes - 24)..<Envelope.headerBytes]
+    guard bytes.count > EnvelopeFormat.headerBytes else { return }
+    let nonce = bytes[(EnvelopeFormat.headerBytes - 24)..<EnvelopeFormat.headerBytes]
     let hash = Chance.hash(bytes)
     if let known = nonces[nonce], known != hash {
       throw world.fail(.confidentiality, device, "sealed two files under one nonce")

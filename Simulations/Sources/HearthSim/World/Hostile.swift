@@ -49,7 +49,7 @@ extension World {
     case "cut": bytes = Array(bytes.prefix(chance.below(bytes.count)))
     case "noise": bytes = bytes.map { _ in UInt8(chance.below(256)) }
     default:
-      let body = Envelope.headerBytes
+      let body = EnvelopeFormat.headerBytes
       bytes[body + chance.below(signature - body)] ^= UInt8(1 << chance.below(8))
     }
     plant(bytes, like: name, on: device)

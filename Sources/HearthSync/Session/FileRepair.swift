@@ -1,8 +1,12 @@
 import HearthCRDT
 
-// Scrub and repair of files that were whole once and are damaged now; decision 0043 explains the
-// reasons.
-extension Exchange {
+/// The step of an exchange that reads again files that were whole once, and repairs those that are
+/// damaged now.
+///
+/// Decision 0043 explains the reasons.
+struct FileRepair<Turns: ReplicaTurns, Link: Transport> {
+  let ports: ExchangePorts<Turns, Link>
+
   /// Reads listed files again, and repairs those that are damaged.
   ///
   /// A device with a segment never fetches it again. Without this, only a newcomer would find that
@@ -12,28 +16,29 @@ extension Exchange {
   /// published in other files.
   ///
   /// - Returns: The listing without what is damaged and was not repaired.
-  mutating func upkeep(
-    of id: ZoneID, holding listing: TransportListing, _ check: FileCheck
+  func upkeep(
+    of id: ZoneID, holding listing: TransportListing, _ check: FileCheck,
+    _ report: inout TransportReport
   ) async throws -> TransportListing {
-    guard transport.canDecay, !Mutant.leavesDamage.isActive else { return listing }
+    guard ports.transport.canDecay, !Mutant.leavesDamage.isActive else { return listing }
     var segments: Set<SegmentName> = []
     var chunks: Set<BlobName> = []
     var bytes = 0
     let count = listing.segments.count + listing.snapshots.count
-    for place in FileCheck.places(of: count, check, id, nowMilliseconds) {
+    for place in FileCheck.places(of: count, check, id, ports.nowMilliseconds) {
       if check == .some, bytes >= FileCheck.checkedBytes { break }
       let name = place < listing.segments.count ? listing.segments[place] : nil
       do {
         if let name {
-          bytes += try await transport.fetch(name).count
+          bytes += try await ports.transport.fetch(name).count
         } else {
           let chunk = listing.snapshots[place - listing.segments.count]
-          bytes += try await transport.fetch(chunk)?.count ?? 0
+          bytes += try await ports.transport.fetch(chunk)?.count ?? 0
         }
       } catch let error as TransportError where error.isDamage {
         Probe.fileDecayed.hit()
         if let name {
-          if try await isSeenTo(name, of: id) { continue }
+          if try await rewrite(name, of: id, &report) { continue }
           segments.insert(name)
         } else {
           chunks.insert(listing.snapshots[place - listing.segments.count])
@@ -62,12 +67,15 @@ extension Exchange {
   ///
   /// A link in the place of a file is replaced by the file when it is published again; without
   /// this, it would still be reported.
-  mutating func settle(_ listings: [ZoneID: TransportListing]) async throws {
+  func settle(
+    _ listings: [ZoneID: TransportListing], _ report: inout TransportReport
+  ) async throws {
     let before = Set(listings.values.flatMap(\.problems).filter { !$0.isSetBack })
     var after: Set<TransportProblem> = []
     if !before.isEmpty {
       for id in listings.keys.sorted() {
-        await after.formUnion(try transport.list(of: try turn { try $0.zone(id) }).problems)
+        await after.formUnion(
+          try ports.transport.list(of: try ports.turn { try $0.zone(id) }).problems)
       }
     }
     report.settle(before.subtracting(after))
@@ -77,13 +85,15 @@ extension Exchange {
   ///
   /// - Returns: Whether the bytes are here, so that nothing else can be done about the file in this
   ///   round.
-  private mutating func isSeenTo(_ name: SegmentName, of id: ZoneID) async throws -> Bool {
-    guard let right = try turn({ try $0.store.log.bytes(of: name.digest, in: id) }) else {
+  private func rewrite(
+    _ name: SegmentName, of id: ZoneID, _ report: inout TransportReport
+  ) async throws -> Bool {
+    guard let right = try ports.turn({ try $0.store.log.bytes(of: name.digest, in: id) }) else {
       return false
     }
     do {
-      try await transport.publish(name, right)
-      report.mended(transport.place(of: name))
+      try await ports.transport.publish(name, right)
+      report.mended(ports.transport.place(of: name))
       Probe.fileRestored.hit()
     } catch let error as TransportError {
       // A folder that accepts no files can still be read.

@@ -1,13 +1,4 @@
-import HearthCRDT
-import HearthStore
-
-/// The declaration of one record type.
-public struct Schema<Owner: Record>: Sendable {
-  let name: String
-  let number: Int
-  let fields: [FieldDescription<Owner>]
-  let indexes: [Index<Owner>]
-
+extension Schema {
   /// Declares a record type.
   ///
   /// - Parameters:
@@ -22,23 +13,7 @@ public struct Schema<Owner: Record>: Sendable {
     self.name = name
     self.number = number
     fields = parts.fields
-    indexes = parts.indexes
-  }
-
-  var type: TypeID { TypeID(rawValue: UInt16(truncatingIfNeeded: number) & 0x3fff) }
-
-  /// The fields' numbers, in the order of declaration.
-  var columns: [FieldID] { fields.map(\.id) }
-
-  /// The column of a property; nil if it is no field.
-  func column(_ path: PartialKeyPath<Owner>) -> QueryColumn? {
-    if path == \Owner.id { return .id }
-    return field(path).map { .field($0.id) }
-  }
-
-  /// The field of a property; nil if it is none.
-  func field(_ path: PartialKeyPath<Owner>) -> FieldDescription<Owner>? {
-    fields.first { $0.path == path }
+    indexes = parts.indexes.map(\.paths)
   }
 }
 

@@ -1,0 +1,8 @@
+import HearthCrypto
+import HearthRelay
+
+extension PostgresAddress: RelayBackend {
+  package func open(relayID: Bytes32?) throws(RelayError) -> any RelayOperatorLog {
+    try PostgresRelayLog(self, relayID: relayID)
+  }
+}

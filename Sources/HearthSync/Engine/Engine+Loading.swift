@@ -1,0 +1,56 @@
+import HearthCRDT
+import HearthCrypto
+import HearthMembership
+
+extension Engine {
+  /// Opens a node's engine over its store.
+  ///
+  /// - Parameters:
+  ///   - incarnation: The current incarnation; the caller has decided whether a new one starts.
+  ///   - policy: The permissions of each role; the same on every replica.
+  ///   - nowMilliseconds: The wall clock.
+  package init(
+    store: S, identity: DeviceIdentity, incarnation: UInt64, schemaVersion: UInt32 = 1,
+    policy: RolePolicy = RolePolicy(), nowMilliseconds: UInt64
+  ) throws {
+    self.store = store
+    self.identity = identity
+    device = try deviceID(of: identity)
+    self.incarnation = incarnation
+    self.schemaVersion = schemaVersion
+    self.policy = policy
+    zones = []
+    memberships = [:]
+    clock = HybridClock()
+    try load(nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Reads zones, keys, heads and memberships from the store.
+  private mutating func load(nowMilliseconds: UInt64) throws {
+    zones = try store.zones.all().map { stored in
+      let secret = try ZoneSecret.recovered(
+        stored.wrappedSecret, by: identity, zoneID: stored.id.bytes)
+      let epochs = try stored.wrappedEpochs.map { wrapped in
+        try EpochKey.recovered(
+          wrapped, by: identity, groupID: stored.group.bytes, zoneID: stored.id.bytes)
+      }
+      return ZoneState(
+        stored, secret: secret, epochs: epochs, heads: try store.zones.heads(of: stored.id))
+    }
+    zones.sort { $0.id < $1.id }
+    privateGroup = try PrivateGroupChoice.stored(in: self)
+    for place in zones.indices {
+      try OwnTail.catchUpOwnHead(at: place, in: &self)
+      for head in zones[place].heads {
+        if head.author.device == device {
+          clock.resume(after: head.time, nowMilliseconds: nowMilliseconds)
+        } else {
+          _ = clock.receive(head.time, nowMilliseconds: nowMilliseconds)
+        }
+      }
+    }
+    for zone in zones where zone.kind == .control {
+      try MembershipRefresh.refresh(of: zone.group, isLoading: true, in: &self)
+    }
+  }
+}

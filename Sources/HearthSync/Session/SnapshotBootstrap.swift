@@ -1,0 +1,95 @@
+import HearthCRDT
+import HearthMembership
+
+/// The step of an exchange that begins an empty zone from another device's snapshot.
+///
+/// Decisions 0016 and 0065 explain the reasons.
+struct SnapshotBootstrap<Turns: ReplicaTurns, Link: Transport> {
+  let ports: ExchangePorts<Turns, Link>
+
+  /// Begins an empty zone from the best snapshot of the transport: the good one that covers most.
+  ///
+  /// A bad one is named in the report, and the next one is tried. If there is none, the changes are
+  /// taken one by one.
+  func begin(
+    _ id: ZoneID, holding listing: TransportListing, _ report: inout TransportReport
+  ) async throws {
+    guard !listing.snapshots.isEmpty, try ports.turn({ try SnapshotChoice.mayBegin(id, in: $0) })
+    else {
+      return
+    }
+    let candidates = try await candidates(for: id, listing, &report)
+    let words = candidates.map(\.word)
+    for candidate in candidates {
+      do {
+        let belief = try await begin(id, from: candidate, among: words, listing, &report)
+        if case .refused(let problem) = belief {
+          if let problem { report.problems.append(problem) }
+          continue
+        }
+        report.begunFromSnapshots += 1
+        Probe.snapshotUsed.hit()
+        report.received += Int(clamping: candidate.weight)
+        return
+      } catch {
+        guard SnapshotMemory.isOfSnapshot(error) else { throw error }
+        Probe.snapshotRefused.hit()
+        report.problems.append(
+          SnapshotPlan.problem(with: SnapshotPlan.place(of: candidate.snapshot.group), error))
+      }
+    }
+  }
+
+  /// Fetches a snapshot and begins from it, if it is believed.
+  private func begin(
+    _ id: ZoneID, from candidate: SnapshotCandidate, among words: [SnapshotWord],
+    _ listing: TransportListing, _ report: inout TransportReport
+  ) async throws -> SnapshotBelief {
+    let belief = try ports.turn {
+      try SnapshotChoice.belief(
+        in: candidate.snapshot, candidate.word, among: words, of: id, listing, by: $0)
+    }
+    if case .refused = belief { return belief }
+    let chunks = try await SnapshotFetch(ports: ports).chunks(
+      of: candidate.snapshot, after: candidate.first, &report)
+    let now = ports.nowMilliseconds
+    return try ports.turn {
+      try SnapshotChoice.begin(
+        id, from: chunks, candidate, belief: belief, among: words, listing, in: &$0,
+        nowMilliseconds: now)
+    }
+  }
+
+  /// The snapshots that may be used, the one that covers most first.
+  private func candidates(
+    for id: ZoneID, _ listing: TransportListing, _ report: inout TransportReport
+  ) async throws -> [SnapshotCandidate] {
+    let (complete, incomplete) = SnapshotPlan.sorted(listing.snapshots)
+    for group in incomplete.prefix(SnapshotPlan.consideredSnapshots) {
+      Probe.snapshotIncomplete.hit()
+      let error = SyncError(.malformed, "some of its chunks are missing")
+      report.problems.append(SnapshotPlan.problem(with: SnapshotPlan.place(of: group), error))
+    }
+    var candidates: [SnapshotCandidate] = []
+    let ordered = try ports.turn { try SnapshotChoice.ordered(complete, of: id, in: $0) }
+    for snapshot in ordered.prefix(SnapshotPlan.fetchedSnapshots)
+    where candidates.count < SnapshotPlan.consideredSnapshots {
+      do {
+        let first = try await SnapshotFetch(ports: ports).first(of: snapshot, &report)
+        if let candidate = try ports.turn({
+          try SnapshotChoice.candidate(snapshot, first, of: id, listing, in: $0)
+        }) {
+          candidates.append(candidate)
+        }
+      } catch {
+        guard SnapshotMemory.isOfSnapshot(error) else { throw error }
+        Probe.snapshotNoCandidate.hit()
+        report.problems.append(
+          SnapshotPlan.problem(with: SnapshotPlan.place(of: snapshot.group), error))
+      }
+    }
+    return candidates.sorted {
+      $0.weight != $1.weight ? $0.weight > $1.weight : $0.snapshot.group < $1.snapshot.group
+    }
+  }
+}
