@@ -30,6 +30,7 @@ let package = Package(
   name: "hearth",
   products: [
     .library(name: "Hearth", targets: ["Hearth"]),
+    .library(name: "HearthTesting", targets: ["HearthTesting"]),
     .executable(name: "hearth", targets: ["hearth-cli"]),
     .executable(name: "hearth-relay", targets: ["hearth-relay"]),
   ],
@@ -107,6 +108,10 @@ let package = Package(
         "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
         "HearthStore", "HearthTransport", "CProcess",
       ], swiftSettings: settings),
+    .target(
+      name: "HearthTesting",
+      dependencies: ["Hearth", "HearthCRDT", "HearthMembership", "HearthSync"],
+      swiftSettings: settings),
     .target(
       name: "HearthCLI",
       dependencies: [
@@ -211,6 +216,9 @@ let package = Package(
         "HearthCrypto", "HearthTransport", "HearthRelay", "HearthRelayProtocol", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
+    .testTarget(
+      name: "HearthTestingTests", dependencies: ["Hearth", "HearthTesting"],
+      swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",
       dependencies: [

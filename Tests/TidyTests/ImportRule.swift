@@ -33,6 +33,9 @@ enum ImportRule {
       "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
       "HearthStore", "HearthTransport", "CProcess", "Logging", "Foundation", "Glibc",
     ],
+    "HearthTesting": [
+      "Hearth", "HearthCRDT", "HearthMembership", "HearthSync", "Foundation", "Glibc",
+    ],
     "Household": ["HearthCRDT", "HearthMembership", "HearthSync"],
     "HearthCLI": [
       "Hearth", "Household", "HearthCRDT", "HearthMembership", "HearthSync", "HearthRelayProtocol",

@@ -37,7 +37,7 @@ public struct SyncResult: Sendable {
 ///
 /// Every write is durable when it returns. Only one process at a time may open a folder.
 public final class HearthNode: Sendable {
-  let node: Node
+  package let node: Node
 
   private init(node: Node) {
     self.node = node
@@ -50,21 +50,34 @@ public final class HearthNode: Sendable {
   ///   - app: the application, to which the node belongs from then on.
   ///   - owner: the person and device of a node that is created; nil to open only one that exists.
   ///   - passphrase: protects the key file, if given.
+  ///   - clock: tells the time to the node.
   /// - Throws: ``HearthError``: `schema` if a declaration contradicts itself or what the node
   ///   holds, `otherApplication`, `noNode`, `locked`, `passphrase`, `corrupt`.
   public static func open(
-    at path: String, _ app: AppSchema, as owner: NodeOwner? = nil, passphrase: String? = nil
+    at path: String, _ app: AppSchema, as owner: NodeOwner? = nil, passphrase: String? = nil,
+    clock: HearthClock = .system
+  ) async throws(HearthError) -> HearthNode {
+    try await open(
+      at: path, app, as: owner, passphrase: passphrase, clock: clock, folders: nil)
+  }
+
+  /// Opens the node in a folder, or creates one there, with other shared folders than those on disk.
+  package static func open(
+    at path: String, _ app: AppSchema, as owner: NodeOwner?, passphrase: String?,
+    clock: HearthClock, folders: SharedFolders?
   ) async throws(HearthError) -> HearthNode {
     let schema = try app.checked()
     let secret = passphrase.map { Array($0.utf8) }
     return try await reported {
       guard let owner, try !NodeFolder(path).holdsNode() else {
-        return HearthNode(node: try await Node.open(at: path, passphrase: secret, schema: schema))
+        return HearthNode(
+          node: try await Node.open(
+            at: path, passphrase: secret, schema: schema, now: clock.read, folders: folders))
       }
       return HearthNode(
         node: try await Node.create(
           at: path, person: owner.person, device: owner.device, passphrase: secret,
-          schema: schema))
+          schema: schema, now: clock.read, folders: folders))
     }
   }
 

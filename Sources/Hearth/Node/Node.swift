@@ -24,20 +24,23 @@ package actor Node {
 
   private init(
     folder: NodeFolder, lock: NodeLock, identity: DeviceIdentity, schema: NodeSchema,
-    profile: NodeProfile?, now: @escaping @Sendable () -> UInt64
+    profile: NodeProfile?, now: @escaping @Sendable () -> UInt64, folders: SharedFolders?
   ) throws {
     core = try NodeCore(
-      folder: folder, lock: lock, identity: identity, schema: schema, profile: profile, now: now)
+      folder: folder, lock: lock, identity: identity, schema: schema, profile: profile, now: now,
+      folders: folders)
   }
 
   /// Creates a node in a folder that contains none.
   ///
   /// - Throws: `exists` if there is one, `corrupt` if there is data of one without its key.
-  /// - Parameter personID: the person of the node, if that person has had devices before.
+  /// - Parameters:
+  ///   - personID: the person of the node, if that person has had devices before.
+  ///   - folders: what stands for shared folders; nil for those on disk.
   package static func create(
     at path: String, person: String, personID: PersonID? = nil, device: String,
     passphrase: [UInt8]?, schema: NodeSchema,
-    now: @escaping @Sendable () -> UInt64 = Node.wallClock
+    now: @escaping @Sendable () -> UInt64 = Node.wallClock, folders: SharedFolders? = nil
   ) async throws -> Node {
     let folder = NodeFolder(path)
     try folder.prepare()
@@ -59,7 +62,8 @@ package actor Node {
     let profile = NodeProfile(
       personID: own.hex, personName: person, deviceName: device)
     let node = try Node(
-      folder: folder, lock: lock, identity: identity, schema: schema, profile: profile, now: now)
+      folder: folder, lock: lock, identity: identity, schema: schema, profile: profile, now: now,
+      folders: folders)
     try await node.found()
     try DurableFile.write(file, to: folder.keyFile, mode: mode_t(KeyFile.requiredFileMode))
     folder.noteCompleted()
@@ -68,12 +72,14 @@ package actor Node {
 
   /// Opens the node in a folder.
   ///
-  /// - Parameter trustingFiles: whether to accept the files without a check for a copy or a
-  ///   restored backup; tests use it to see what transports find then.
+  /// - Parameters:
+  ///   - trustingFiles: whether to accept the files without a check for a copy or a restored
+  ///     backup; tests use it to see what transports find then.
+  ///   - folders: what stands for shared folders; nil for those on disk.
   package static func open(
     at path: String, passphrase: [UInt8]? = nil, schema: NodeSchema,
     waitMilliseconds: Int = 5_000, trustingFiles: Bool = false,
-    now: @escaping @Sendable () -> UInt64 = Node.wallClock
+    now: @escaping @Sendable () -> UInt64 = Node.wallClock, folders: SharedFolders? = nil
   ) async throws -> Node {
     let folder = NodeFolder(path)
     try folder.checkKeyIsNotMissing()
@@ -109,7 +115,7 @@ package actor Node {
     }
     let node = try Node(
       folder: folder, lock: lock, identity: try DeviceIdentity(master: try master.key()),
-      schema: schema, profile: nil, now: now)
+      schema: schema, profile: nil, now: now, folders: folders)
     try await node.recogniseItself(trustingFiles: trustingFiles)
     try await node.followRules()
     return node

@@ -6,6 +6,9 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
+/// Returns what stands for the shared folder of a path; nil for the folder on disk.
+package typealias SharedFolders = @Sendable (_ path: String) -> (any Transport)?
+
 /// What the rooms of a node share: its replicas, its folder, its schema, and whose turn it is.
 ///
 /// The node's actor serialises every use of it, and lends it to a room for one call.
@@ -14,6 +17,8 @@ final class NodeCore {
   let schema: NodeSchema
   let replicas: NodeReplicas
   let clock: @Sendable () -> UInt64
+  /// What the program gave for shared folders, if it gave anything.
+  let folders: SharedFolders?
   let observers = ChangeObservers()
   let gate = ExchangeGate()
   /// The households that the last exchange admitted this node to, after its request.
@@ -37,11 +42,12 @@ final class NodeCore {
 
   init(
     folder: NodeFolder, lock: NodeLock, identity: DeviceIdentity, schema: NodeSchema,
-    profile: NodeProfile?, now: @escaping @Sendable () -> UInt64
+    profile: NodeProfile?, now: @escaping @Sendable () -> UInt64, folders: SharedFolders?
   ) throws {
     self.folder = folder
     self.schema = schema
     clock = now
+    self.folders = folders
     catalogueFile = CatalogueFile(path: folder.catalogues)
     if let profile {
       try NodeReplicas.Content.begin(in: folder, of: identity, schema, profile)

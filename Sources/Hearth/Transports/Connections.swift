@@ -27,6 +27,9 @@ struct Connections: NodeWork {
   /// - Throws: `invalid` for an invalid address.
   func transport(_ place: String) throws -> any Transport {
     guard TransportAddress.isRelay(place) else {
+      if let given = core.folders?(place) {
+        return WaitingTransport(base: given, replicas: replicas)
+      }
       let folder = WaitingTransport(
         base: BackgroundFolder(Connections.folder(place), on: .shared(for: place)),
         replicas: replicas)
