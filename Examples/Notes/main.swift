@@ -29,7 +29,9 @@ let link = try await home.invite(role: .member, uses: 1, expires: .days(1))
 
 let ben = try await HearthNode.open(
   at: root.appendingPathComponent("ben").path, app, as: .new(person: "Ben"))
-let bensHome = try await ben.join(link)
+guard case .joined(let bensHome) = try await ben.join(link) else {
+  fatalError("the link needs no approval")
+}
 try await bensHome.update(dishes.id) { $0.votes += 1 }
 try await home.update(dishes.id) { $0.votes += 2 }
 try await ben.sync()

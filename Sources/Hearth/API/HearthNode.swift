@@ -13,16 +13,6 @@ public struct NodeOwner: Sendable {
   }
 }
 
-/// The result of a sync.
-public struct SyncResult: Sendable {
-  /// The number of changes that were received.
-  public let received: Int
-  /// The number of sealed segments that were given to transports.
-  public let published: Int
-  /// What went wrong with single transports and files, in words.
-  public let problems: [String]
-}
-
 /// One installation on a device: it opens the replicas, provides the databases, and syncs.
 ///
 /// ```swift
@@ -39,7 +29,7 @@ public struct SyncResult: Sendable {
 public final class HearthNode: Sendable {
   package let node: Node
 
-  private init(node: Node) {
+  init(node: Node) {
     self.node = node
   }
 
@@ -61,7 +51,7 @@ public final class HearthNode: Sendable {
       at: path, app, as: owner, passphrase: passphrase, clock: clock, folders: nil)
   }
 
-  /// Opens the node in a folder, or creates one there, with other shared folders than those on disk.
+  /// Opens the node in a folder, or creates one there, with shared folders that are not on disk.
   package static func open(
     at path: String, _ app: AppSchema, as owner: NodeOwner?, passphrase: String?,
     clock: HearthClock, folders: SharedFolders?
@@ -87,52 +77,16 @@ public final class HearthNode: Sendable {
   /// The zones shared with others.
   public var shared: HearthDatabase { HearthDatabase(node: node, kind: .shared) }
 
-  /// Adds a folder as a transport: one that a file synchroniser, a network share or a USB stick
-  /// carries between devices.
-  public func addFolder(_ path: String) async throws(HearthError) {
-    try await reported { _ = try await node.transports.add(folder: path) }
+  /// The key of this node's person, which is the same in every zone.
+  ///
+  /// It changes only when the node joins by a link for a further device of another person.
+  public var me: Key<ZoneMember> {
+    get async { Key(await node.person) }
   }
 
-  /// Adds a relay as a transport.
-  ///
-  /// - Parameters:
-  ///   - address: the line that the relay printed when it was started.
-  ///   - token: the token from the relay's operator, if the relay requires one.
-  public func addRelay(_ address: String, token: String? = nil) async throws(HearthError) {
-    try await reported { _ = try await node.transports.add(relay: address, token: token) }
-  }
-
-  /// Joins a shared zone by an invitation's link.
-  ///
-  /// - Parameters:
-  ///   - link: the result of ``HearthZone/invite(role:uses:expires:)``.
-  ///   - folder: the shared folder on this device, or a relay's address, if it differs from the
-  ///     link's.
-  /// - Throws: `otherApplication` if another application made the link.
-  public func join(
-    _ link: String, folder: String? = nil
-  ) async throws(HearthError) -> HearthZone {
-    try await reported {
-      let zone = try await node.invitations.join(try InvitationLink(text: link), at: folder)
-      let name = await node.dataZones().first { $0.id == zone }?.name ?? ""
-      return HearthZone(node: node, zone: zone, name: name)
-    }
-  }
-
-  /// Syncs with every folder and relay.
-  ///
-  /// A transport that cannot be reached is one of the result's problems, and no error.
-  @discardableResult
-  public func sync() async throws(HearthError) -> SyncResult {
-    try await reported {
-      let report = try await node.sync()
-      let problems = report.transports.flatMap { transport in
-        (transport.failure.map { [$0] } ?? [])
-          + transport.problems.filter(\.hidesData).map { "\($0.place): \($0.fault)" }
-      }
-      return SyncResult(
-        received: report.received, published: report.published, problems: problems)
-    }
+  /// The key of this device, which is the same in every zone.
+  public var device: Key<ZoneDevice> {
+    get async { Key(await node.device) }
   }
 
   /// Closes the node; no other call may follow.

@@ -51,7 +51,8 @@ public final class ZoneTransaction: ZoneReader {
     hiddenTypes = []
   }
 
-  private func append(_ added: [Operation]) throws {
+  /// Adds operations to what the transaction writes.
+  func append(_ added: [Operation]) throws {
     for operation in added {
       guard !deleted.contains(operation.key) else {
         throw HearthError(

@@ -70,12 +70,17 @@ private enum ErrorCodes {
 enum ProgramWords {
   /// Returns a message without remedies that name commands or options.
   static func text(_ message: String, _ code: HearthError.Code) -> String {
+    fault(of: message) ?? general(code)
+  }
+
+  /// Returns a message without remedies that name commands or options; nil if nothing is left.
+  static func fault(of message: String) -> String? {
     guard namesCommand(message) else { return message }
     // The fault comes first, and what to do after it.
     var parts = message.components(separatedBy: ": ")
     while parts.count > 1, namesCommand(parts.joined(separator: ": ")) { parts.removeLast() }
     let fault = parts.joined(separator: ": ")
-    return namesCommand(fault) ? general(code) : fault
+    return namesCommand(fault) ? nil : fault
   }
 
   /// Whether a text names a command such as `hearth join`, or an option such as --home.

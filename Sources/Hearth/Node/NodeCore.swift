@@ -29,6 +29,8 @@ final class NodeCore {
   var joiningGroup: GroupID?
   /// The shared zones that are known to belong to this node's application.
   var ownZones: Set<ZoneID> = []
+  /// When a sync with each transport last succeeded, by its place, as far as this process knows.
+  var successes: [String: UInt64] = [:]
   /// The relays in use, by address.
   var relays: [String: RelayTransport] = [:]
   /// The listener for the progress of long transfers.

@@ -24,6 +24,17 @@ public enum ZoneRole: String, Sendable, CaseIterable {
     case .reader: .reader
     }
   }
+
+  init(_ role: Role) {
+    self =
+      switch role {
+      case .owner: .owner
+      case .admin: .admin
+      case .member: .member
+      case .child: .child
+      case .reader: .reader
+      }
+  }
 }
 
 /// Something that a role may do with records of a type.

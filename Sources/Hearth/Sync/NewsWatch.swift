@@ -51,6 +51,8 @@ package final class NewsWatch: Sendable {
   private final class Pushes: Sendable {
     private let heads = Mutex<[Identifier: UInt64]>([:])
     private let isNew = Atomic<Bool>(false)
+    /// A connection was lost since somebody looked.
+    private let isLoss = Atomic<Bool>(false)
     /// A relay came back: what was written meanwhile may wait to be given to it.
     private let wasLost = Atomic<Bool>(false)
     private let bell = DispatchSemaphore(value: 0)
@@ -68,6 +70,9 @@ package final class NewsWatch: Sendable {
       case .lost:
         // The round that follows tells that it is away; a quick restart is over by then.
         wasLost.store(true, ordering: .releasing)
+        isLoss.store(true, ordering: .releasing)
+        bell.signal()
+        return
       }
       ring()
     }
@@ -78,10 +83,17 @@ package final class NewsWatch: Sendable {
     }
 
     /// Whether there was something, after at most some time.
-    func wait(milliseconds: Int) -> Bool {
-      if isNew.exchange(false, ordering: .acquiringAndReleasing) { return true }
+    ///
+    /// - Parameter heedsLosses: whether a lost connection counts.
+    func wait(milliseconds: Int, heedsLosses: Bool) -> Bool {
+      if take(heedsLosses: heedsLosses) { return true }
       _ = bell.wait(timeout: .now() + .milliseconds(milliseconds))
-      return isNew.exchange(false, ordering: .acquiringAndReleasing)
+      return take(heedsLosses: heedsLosses)
+    }
+
+    private func take(heedsLosses: Bool) -> Bool {
+      let isLost = heedsLosses && isLoss.exchange(false, ordering: .acquiringAndReleasing)
+      return isNew.exchange(false, ordering: .acquiringAndReleasing) || isLost
     }
   }
 
@@ -111,12 +123,17 @@ package final class NewsWatch: Sendable {
 
   /// Waits until there may be news or ``stop()`` is called.
   ///
+  /// - Parameter isOffline: whether only what comes from others counts, such as a relay that is
+  ///   back. The node's own changes and lost connections then call for no round.
   /// - Returns: whether to go on.
-  package func wait() async -> Bool {
+  package func wait(isOffline: Bool = false) async -> Bool {
     await withCheckedContinuation { continuation in
-      Thread.detachNewThread { continuation.resume(returning: self.block()) }
+      Thread.detachNewThread { continuation.resume(returning: self.block(isOffline)) }
     }
   }
+
+  /// Ends the wait in progress, or the next one, as if there were news.
+  package func ring() { pushes.ring() }
 
   /// Ends the wait in progress and every later one, from any thread.
   package func stop() {
@@ -125,12 +142,12 @@ package final class NewsWatch: Sendable {
     pushes.ring()
   }
 
-  private func block() -> Bool {
+  private func block(_ isOffline: Bool) -> Bool {
     let whole =
       listening.isEmpty ? NewsWatch.sliceMilliseconds : NewsWatch.shortSliceMilliseconds
     let slice = whole / max(1, watchers.count)
     while !isStopped.load(ordering: .acquiring) {
-      if pushes.wait(milliseconds: watchers.isEmpty ? slice : 0) {
+      if pushes.wait(milliseconds: watchers.isEmpty ? slice : 0, heedsLosses: !isOffline) {
         return !isStopped.load(ordering: .acquiring)
       }
       for watcher in watchers {
@@ -140,7 +157,7 @@ package final class NewsWatch: Sendable {
         case .cancelled: return false
         }
       }
-      if NewsWatch.mark(of: source.database) != mark.withLock({ $0 }) { return true }
+      if !isOffline, NewsWatch.mark(of: source.database) != mark.withLock({ $0 }) { return true }
     }
     return false
   }

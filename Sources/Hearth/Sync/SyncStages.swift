@@ -41,6 +41,7 @@ struct SyncStages: NodeWork {
     }
     if isMore { try await exchangeAgain(after: round, &report) }
     try transportFailures.keep(of: report)
+    try transportSuccesses.keep(of: report)
     // A transport that has failed is not waited for again; it is given these at the next sync.
     let answering = try transports.list().filter { report.hasAnswered($0.path) }
     try await LeaveNotices(core: core).publish(over: answering)

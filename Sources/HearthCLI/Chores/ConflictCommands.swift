@@ -134,7 +134,7 @@ struct FieldConflict: Sendable {
           let key = RecordKey(type: schema.id, id: id)
           guard let state = try source.record(key), !state.life.isDeleted else { continue }
           for field in schema.fields {
-            let versions = siblings(of: field.id, in: state)
+            let versions = FieldSiblings.values(of: field.id, in: state)
             guard versions.count > 1 else { continue }
             conflicts.append(
               FieldConflict(
@@ -150,18 +150,6 @@ struct FieldConflict: Sendable {
         }
       }
       return conflicts
-    }
-  }
-
-  private static func siblings(
-    of field: FieldID, in state: RecordState
-  ) -> [(Version, Value)] {
-    switch state[field] {
-    case .register(let register):
-      return register.siblings.map { ($0.version, $0.value ?? .null) }
-    case .history(let history):
-      return history.current.sorted { $0.version > $1.version }.map { ($0.version, $0.value) }
-    default: return []
     }
   }
 

@@ -62,12 +62,10 @@ private struct Watching {
 
   /// The result of a round.
   private struct Round {
-    let source: NewsSource
+    let end: RoundEnd
     let report: SyncReport
     let news: PeopleNews
     let catalogues: SyncText.Catalogues
-    /// The zones with changes that came during the round from another command, too late for it.
-    let unsent: [String]
   }
 
   private struct Event: Encodable {
@@ -82,41 +80,34 @@ private struct Watching {
 
   func run() async throws {
     let stop = StopSignals()
-    var watch = try NewsWatch(try await source())
-    stop.onStop { [watch] in watch.stop() }
+    var rounds = try NewsRounds(try await source())
+    stop.onStop { [watch = rounds.watch] in watch.stop() }
     var lastWords = ""
     var away: Set<String> = []
     var lastRemarks: [String] = []
     var nextCatalogues: UInt64 = 0
-    var lastUnsent: [String] = []
     Output.note("watching; interrupt to stop")
     while !stop.isStopped {
       do {
         let now = Node.wallClock()
         let round = try await round(refreshing: now >= nextCatalogues)
         if now >= nextCatalogues { nextCatalogues = now + Watching.catalogueMilliseconds }
-        watch.noteDatabase()
+        rounds.watch.noteDatabase()
         tell(round.report, &lastWords)
         tellReturns(round.report, &away)
         tell(round.news, &lastRemarks)
         if !options.json { for line in round.catalogues.news { Output.print(line) } }
         for line in round.catalogues.warnings { Output.note(line) }
         try StandardStream.requireWritten()
-        if round.source != watch.source {
-          watch = try NewsWatch(round.source)
-          stop.onStop { [watch] in watch.stop() }
+        if try rounds.isMoreDue(after: round.end) {
+          stop.onStop { [watch = rounds.watch] in watch.stop() }
           continue
-        }
-        // What stays unsent in a second round, as nobody takes it, waits for news.
-        if round.unsent != lastUnsent {
-          lastUnsent = round.unsent
-          if !lastUnsent.isEmpty { continue }
         }
       } catch let error where ExitStatus.of(error) == .locked {
         try await Task.sleep(for: .milliseconds(Watching.pauseAfterLockMilliseconds))
         continue
       }
-      guard await watch.wait() else { break }
+      guard await rounds.watch.wait() else { break }
     }
     Output.note("stopped")
   }
@@ -126,12 +117,9 @@ private struct Watching {
     let node = try await options.open()
     let (report, news) = try await PeopleNews.sync(node)
     let catalogues = refreshing ? await SyncText.refresh(node) : SyncText.Catalogues()
-    let source = try await node.newsSource()
-    let unsent = try await node.diagnostics.zones().filter { $0.unsealed > 0 }
-      .map { "\($0.zone.id.hex) \($0.changes)" }
+    let end = try await RoundEnd(of: node)
     try await node.close()
-    return Round(
-      source: source, report: report, news: news, catalogues: catalogues, unsent: unsent)
+    return Round(end: end, report: report, news: news, catalogues: catalogues)
   }
 
   private func source() async throws -> NewsSource {

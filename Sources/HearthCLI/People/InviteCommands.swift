@@ -221,11 +221,12 @@ enum InviteText {
 
   /// `open`, `used`, `revoked` or `expired`.
   static func state(of invite: InvitationRecord, now: UInt64) -> String {
-    if invite.usesLeft == 0 { return "used" }
-    if invite.isClosed {
-      return invite.operation.expiresMilliseconds < now ? "expired" : "revoked"
+    switch ZoneInvitation.State(of: invite, nowMilliseconds: now) {
+    case .open: "open"
+    case .used: "used"
+    case .closed: "revoked"
+    case .expired: "expired"
     }
-    return invite.operation.expiresMilliseconds < now ? "expired" : "open"
   }
 
   /// Creates an invitation and prints its link.

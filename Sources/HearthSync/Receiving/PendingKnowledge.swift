@@ -122,8 +122,8 @@ enum PendingKnowledge {
   /// Notes that own operations changed nothing for strangers, if that is so.
   ///
   /// Everything pending or refused is otherwise tried again after each of them. Upkeep vouches for
-  /// nobody and frees no place. It may make a join final, and so change which earlier operations are
-  /// void or which devices belong: then it counts as news.
+  /// nobody and frees no place. It may make a join final, and so change which earlier operations
+  /// are void or which devices belong: then it counts as news.
   static func noteUpkeep(
     _ operations: [ControlOperation], of group: GroupID, since before: Engine<some Store>,
     in engine: Engine<some Store>

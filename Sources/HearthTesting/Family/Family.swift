@@ -15,8 +15,8 @@ import Synchronization
 /// ```
 ///
 /// The nodes are those of production, in a folder that is removed at the end; in memory where the
-/// system has a folder there. The shared folder and the clock belong to the test. Everything happens
-/// in the order of the test's calls, and nothing waits.
+/// system has a folder there. The shared folder and the clock belong to the test. Everything
+/// happens in the order of the test's calls, and nothing waits.
 ///
 /// Keys are random, and so is the order of records that have no other one: see ``RepeatableKeys``.
 public final class Family: Sendable {
@@ -122,8 +122,8 @@ public final class Family: Sendable {
         ground.network.areConnected($0.name, member.name) && $0.digest != digest
       }) {
         throw FamilyError(
-          "the replicas of \(other.name) and \(member.name) differ although nothing moves any more: "
-            + "report this as a fault of Hearth")
+          "the replicas of \(other.name) and \(member.name) differ although nothing moves any "
+            + "more: report this as a fault of Hearth")
       }
       seen.append((member.name, digest))
     }

@@ -58,8 +58,8 @@ public struct Schedules: Sendable {
   /// Runs the schedules of several seeds; equal seeds give equal schedules.
   ///
   /// - Returns: what the schedules did.
-  /// - Throws: ``ScheduleFailure`` for the first schedule that fails; ``FamilyError`` if nothing can
-  ///   be run.
+  /// - Throws: ``ScheduleFailure`` for the first schedule that fails; ``FamilyError`` if nothing
+  ///   can be run.
   @discardableResult
   public func check(seeds: Range<UInt64>) async throws -> ScheduleSummary {
     let actionNames = actions.map(\.name)

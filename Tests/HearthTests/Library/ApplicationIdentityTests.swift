@@ -51,7 +51,7 @@ struct ApplicationIdentityTests {
     let changed =
       link.split(separator: "/", omittingEmptySubsequences: false).dropLast()
       .joined(separator: "/") + "/" + word
-    let zone = try await notes.join(changed)
+    let zone = try await notes.joined(changed)
     let refused = await fault { _ = try await zone.fetch(Memo.all) }
     #expect(refused?.code == .otherApplication)
     #expect(await fault { try await zone.insert(Memo(text: "x")) }?.code == .otherApplication)

@@ -15,7 +15,7 @@ struct LibraryTests {
     let item = try await zone.insert(Item(name: "Milk", tags: ["dairy"]))
     #expect(try await seen.next().map(Array.init) == [item])
     let ben = try await shopping.open("Ben")
-    let bens = try await ben.join(try await zone.invite(expires: .hours(1)))
+    let bens = try await ben.joined(try await zone.invite(expires: .hours(1)))
     #expect(bens.id == zone.id && bens.name == "Home")
     try await bens.update(item.id) { $0.quantity += 3 }
     try await ben.sync()

@@ -73,7 +73,7 @@ struct PublicErrorTests {
     _ = try await ben.join(link)
     let carl = try await shopping.open("Carl")
     await expect(.used) { _ = try await carl.join(link) }
-    let reader = try await carl.join(try await zone.invite(role: .reader))
+    let reader = try await carl.joined(try await zone.invite(role: .reader))
     await expect(.notAllowed) { try await reader.insert(Item(name: "x")) }
     try await carl.close()
     await expect(.closed) { try await carl.sync() }

@@ -191,7 +191,7 @@ struct RecordWritingTests {
     #expect(refused?.code == .notAllowed)
     #expect(await fault { try await zones[1].insert(Item()) }?.code == .notAllowed)
     let carl = try await shopping.open("Carl")
-    let third = try await carl.join(try await zones[0].invite(role: .member))
+    let third = try await carl.joined(try await zones[0].invite(role: .member))
     #expect(await fault { try await third.delete(list.id) }?.code == .notAllowed)
     try await third.delete(item.id)
     try await zones[0].delete(list.id)

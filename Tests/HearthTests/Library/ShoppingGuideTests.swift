@@ -65,7 +65,7 @@ struct ShoppingGuideTests {
     try await anna.addFolder(sharedFolder)
     let link = try await zone.invite(role: .member, uses: 1, expires: .days(1))
     let ben = try await HearthNode.open(at: bensHome, shoppingGuide, as: .new(person: "Ben"))
-    let bens = try await ben.join(link)
+    guard case .joined(let bens) = try await ben.join(link) else { return }
     try await bens.update(milk) { $0.quantity += 2 }
     try await zone.update(milk) { $0.name = "Oat milk" }
     try await ben.sync()
@@ -82,18 +82,26 @@ struct ShoppingGuideTests {
 
   @Test("Every block of code in the guide is in this file")
   func compiled() throws {
-    let own = URL(fileURLWithPath: #filePath)
+    try GuideCode.check("shopping-list.md", isIn: #filePath, blocks: 9)
+  }
+}
+
+/// The code of a guide, which a test compiles and runs.
+enum GuideCode {
+  /// Checks that every block of Swift in a guide is in a test's file.
+  static func check(_ guide: String, isIn path: String, blocks count: Int) throws {
+    let own = URL(fileURLWithPath: path)
     let root = (0..<4).reduce(own) { url, _ in url.deletingLastPathComponent() }
-    let guide = try String(
-      contentsOf: root.appendingPathComponent("docs/guides/shopping-list.md"), encoding: .utf8)
+    let text = try String(
+      contentsOf: root.appendingPathComponent("docs/guides/" + guide), encoding: .utf8)
     func lines(_ text: some StringProtocol) -> [String] {
       text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         .filter { !$0.isEmpty && !$0.hasPrefix("#expect") && !$0.hasPrefix("Issue.record") }
     }
     let source = lines(try String(contentsOf: own, encoding: .utf8)).joined(separator: "\n")
-    let blocks = guide.components(separatedBy: "```swift\n").dropFirst()
+    let blocks = text.components(separatedBy: "```swift\n").dropFirst()
       .compactMap { $0.components(separatedBy: "```").first }
-    #expect(blocks.count == 9)
+    #expect(blocks.count == count)
     for block in blocks {
       #expect(source.contains(lines(block).joined(separator: "\n")), "\(block)")
     }
