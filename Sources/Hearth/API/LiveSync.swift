@@ -28,6 +28,9 @@ public final class LiveSync: Sendable {
   public var state: SyncState? { board.state }
 
   /// The result of the last exchange that ended; nil before the first one.
+  ///
+  /// Its `joined` has every zone that was joined since the start: one exchange often follows the
+  /// other at once.
   public var lastResult: SyncResult? { board.result }
 
   /// Ends the sync, and waits until it has ended; an exchange in progress is cancelled.

@@ -66,7 +66,8 @@ struct LiveSyncLoop {
         guard failure.code != .closed, !Task.isCancelled else { return }
         let delay = pace.failed(random: timing.random())
         board.show(.failed(failure, until: await moment(after: delay)))
-        next = .wait(atMost: delay)
+        // A change of this node that caused the round is still new: it may not cause the next one.
+        next = .waitOffline(atMost: delay)
       }
       await wait(next, rounds?.watch)
     }

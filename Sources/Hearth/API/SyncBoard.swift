@@ -27,8 +27,15 @@ final class SyncBoard: Sendable {
     }
   }
 
-  /// Keeps the result of an exchange.
-  func keep(_ result: SyncResult) { content.withLock { $0.result = result } }
+  /// Keeps the result of an exchange, with the zones that were joined in any exchange before.
+  func keep(_ result: SyncResult) {
+    content.withLock { content in
+      let known = content.result?.joined ?? []
+      let isNew = { (zone: HearthZone) in !known.contains { $0.id == zone.id } }
+      content.result = SyncResult(
+        transports: result.transports, joined: known + result.joined.filter(isNew))
+    }
+  }
 
   /// Ends every sequence of states.
   func end() {

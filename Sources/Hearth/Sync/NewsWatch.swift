@@ -150,8 +150,10 @@ package final class NewsWatch: Sendable {
       if pushes.wait(milliseconds: watchers.isEmpty ? slice : 0, heedsLosses: !isOffline) {
         return !isStopped.load(ordering: .acquiring)
       }
-      for watcher in watchers {
+      for (watcher, folder) in zip(watchers, source.folders) {
         switch watcher.wait(timeoutMilliseconds: slice) {
+        // A folder that is away is looked for often, and calls for no round before it is back.
+        case .pollingDue where access(folder.path, F_OK) != 0: continue
         case .changed, .pollingDue: return !isStopped.load(ordering: .acquiring)
         case .timedOut: continue
         case .cancelled: return false

@@ -18,11 +18,13 @@ struct SyncStages: NodeWork {
   ///   still whole; damaged ones are put right.
   func run(checking check: FileCheck) async throws -> SyncReport {
     var report = SyncReport()
-    // Whatever ends the round, what came before it is reported.
+    var isWhole = false
+    // Whatever ends the round, what came before it is reported. A transport whose exchange was
+    // cancelled does not say what it brought.
     defer {
       core.transferListener?(nil)
       core.lastReport = report
-      if report.received > 0 { announce() }
+      if report.received > 0 || !isWhole { announce() }
     }
     let people = PeopleNotices(core: core).activeMemberships()
     try await JoinRequests(core: core).settle()
@@ -50,6 +52,7 @@ struct SyncStages: NodeWork {
     try privateDatabase.revokeLost { try recovery.state() == .set }
     try RecoveryNotices(engine: engine).noticeRecoveries(nowMilliseconds: now())
     try PeopleNotices(core: core).notice(since: people)
+    isWhole = true
     return report
   }
 

@@ -26,6 +26,7 @@ struct ScheduleRun {
     let family = try await Family(app, names, roles: roles)
     do {
       for step in steps {
+        try Task.checkCancellation()
         family.clock.reach(FamilyClock.start + nextTime(family.clock.milliseconds))
         try await perform(step, in: family)
       }
@@ -109,6 +110,7 @@ struct ScheduleRun {
     do {
       return try await body()
     } catch {
+      try Task.checkCancellation()
       throw ScheduleFault(place: place ?? subject, words: "\(subject) failed: \(error)")
     }
   }
