@@ -31,11 +31,19 @@ public struct HearthDatabase: Sendable {
   /// - Throws: `notFound` if there is none.
   public func zone(named name: String, create: Bool = false) async throws(HearthError) -> HearthZone
   {
-    if let zone = await zones().first(where: { $0.name == name }) { return zone }
-    guard create else {
+    guard create, kind == .shared else {
+      if let zone = await zones().first(where: { $0.name == name }) { return zone }
+      if create { return try await createZone(named: name) }
       throw HearthError(.notFound, "there is no zone named \(printable(name))")
     }
-    return try await createZone(named: name)
+    // In one turn: two calls at the same time get one zone.
+    return try await reported {
+      let zone = try await node.working { core in
+        try core.dataZones().first { $0.database == .shared && $0.name == name }?.id
+          ?? ZoneFounding(core: core).found(name)
+      }
+      return HearthZone(node: node, zone: zone, name: name)
+    }
   }
 }
 

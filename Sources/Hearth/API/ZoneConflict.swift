@@ -51,37 +51,24 @@ struct ZoneConflicts: NodeWork {
   /// - Parameter type: the only type to look at; nil for all.
   func all(of type: TypeID?) throws -> [ZoneConflict] {
     let membership = membership(of: try engine.zone(zone).group)
-    let source = try store.projections.source(of: zone)
-    var found: [ZoneConflict] = []
-    for schema in self.schema.records where !schema.id.isEvent && type ?? schema.id == schema.id {
-      for id in try source.ids(of: schema.id) {
-        let key = RecordKey(type: schema.id, id: id)
-        guard let state = try source.record(key), !state.life.isDeleted else { continue }
-        for field in schema.fields {
-          let siblings = FieldSiblings.values(of: field.id, in: state)
-          guard siblings.count > 1 else { continue }
-          found.append(conflict(key, schema, field, siblings, membership))
-        }
-      }
-    }
-    return found
+    return try FieldSiblings.all(
+      among: schema.records.filter { type ?? $0.id == $0.id },
+      in: store.projections.source(of: zone)
+    ).map { conflict($0, membership) }
   }
 
-  private func conflict(
-    _ key: RecordKey, _ schema: RecordSchema, _ field: FieldSchema,
-    _ siblings: [(version: Version, value: HearthCRDT.Value)], _ membership: Membership
-  ) -> ZoneConflict {
-    let rest = siblings.dropFirst().sorted { $0.version > $1.version }
+  private func conflict(_ siblings: FieldSiblings, _ membership: Membership) -> ZoneConflict {
+    let rest = siblings.values.dropFirst().sorted { $0.version > $1.version }
     return ZoneConflict(
-      type: schema.name, field: field.name,
-      values: (siblings.prefix(1) + rest).map { sibling in
+      type: siblings.schema.name, field: siblings.field.name,
+      values: (siblings.values.prefix(1) + rest).map { sibling in
         let device = sibling.version.dot.author.device
         let person = membership.person(of: device)
         return ZoneConflict.Value(
           stored: StoredValue(sibling.value), author: person.map { Key($0.id) },
           authorName: person?.name ?? "", device: Key(device),
           time: Date(milliseconds: sibling.version.time.milliseconds), dot: sibling.version.dot)
-      }, record: key, fieldID: field.id)
+      }, record: siblings.key, fieldID: siblings.field.id)
   }
 
   /// Requires that a conflict still is what somebody has seen of it.

@@ -17,16 +17,13 @@ package struct TransportFailure: Codable, Equatable, Sendable {
 struct TransportFailures: NodeWork {
   let core: NodeCore
 
-  private static let fact = "transports.failed"
-
-  private func all() throws -> [String: TransportFailure] {
-    guard let encoded = try store.facts.value(of: TransportFailures.fact) else { return [:] }
-    return try JSONDecoder().decode([String: TransportFailure].self, from: Data(encoded))
+  private var records: TransportRecords<TransportFailure> {
+    TransportRecords(core: core, fact: "transports.failed")
   }
 
   /// Returns the failure of a transport in the last round; nil if there was none.
   func last(of setting: TransportSetting) throws -> TransportFailure? {
-    try all()[setting.path]
+    try records.all()[setting.path]
   }
 
   /// Returns the reason why a folder cannot accept the next round, as far as visible without
@@ -48,7 +45,7 @@ struct TransportFailures: NodeWork {
 
   /// Keeps the failures of a round, and forgets earlier ones.
   func keep(of report: SyncReport) throws {
-    let before = try all()
+    let before = try records.all()
     var failures: [String: TransportFailure] = [:]
     for round in report.transports {
       guard let text = round.failure ?? round.refusals.first else { continue }
@@ -56,11 +53,7 @@ struct TransportFailures: NodeWork {
       failures[round.setting] = TransportFailure(
         text: text, milliseconds: before[round.setting]?.milliseconds ?? now())
     }
-    guard failures != before else { return }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    let encoded = failures.isEmpty ? nil : Array(try encoder.encode(failures))
-    try store.transaction { try store.facts.set(TransportFailures.fact, to: encoded) }
+    try records.replace(before, by: failures)
   }
 }
 

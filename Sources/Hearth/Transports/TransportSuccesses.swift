@@ -1,18 +1,14 @@
-import Foundation
-import HearthStore
 import HearthSync
 
 /// When each transport was last synced with, so that a later look shows it.
 struct TransportSuccesses: NodeWork {
   let core: NodeCore
 
-  private static let fact = "transports.succeeded"
   /// A later success is written after this time only: a sync without news must cost no write.
   private static let stepMilliseconds: UInt64 = 60_000
 
-  private func kept() throws -> [String: UInt64] {
-    guard let encoded = try store.facts.value(of: TransportSuccesses.fact) else { return [:] }
-    return try JSONDecoder().decode([String: UInt64].self, from: Data(encoded))
+  private var records: TransportRecords<UInt64> {
+    TransportRecords(core: core, fact: "transports.succeeded")
   }
 
   /// Returns when a sync with a transport last succeeded; nil if none is known.
@@ -20,7 +16,7 @@ struct TransportSuccesses: NodeWork {
   /// After a restart of the program it may be up to a minute too early.
   func last(of setting: TransportSetting) throws -> UInt64? {
     if let exact = core.successes[setting.path] { return exact }
-    return try kept()[setting.path]
+    return try records.all()[setting.path]
   }
 
   /// Notes the successes of a round, and forgets transports that are gone.
@@ -30,7 +26,7 @@ struct TransportSuccesses: NodeWork {
     for round in report.transports where round.failure == nil {
       core.successes[round.setting] = moment
     }
-    let before = try kept()
+    let before = try records.all()
     var successes = before.filter { places.contains($0.key) }
     for (place, time) in core.successes where places.contains(place) {
       // A clock that was set back counts too.
@@ -39,11 +35,7 @@ struct TransportSuccesses: NodeWork {
       }
       if isDue ?? true { successes[place] = time }
     }
-    guard successes != before else { return }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    let encoded = successes.isEmpty ? nil : Array(try encoder.encode(successes))
-    try store.transaction { try store.facts.set(TransportSuccesses.fact, to: encoded) }
+    try records.replace(before, by: successes)
   }
 }
 

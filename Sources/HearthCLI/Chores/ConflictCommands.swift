@@ -128,28 +128,19 @@ struct FieldConflict: Sendable {
   static func all(of household: HouseholdContext) async throws -> [FieldConflict] {
     let membership = await household.node.membership(of: household.zone.group)
     return try await household.node.read(household.zone.id) { source in
-      var conflicts: [FieldConflict] = []
-      for schema in HouseholdSchema.all where !schema.id.isEvent {
-        for id in try source.ids(of: schema.id) {
-          let key = RecordKey(type: schema.id, id: id)
-          guard let state = try source.record(key), !state.life.isDeleted else { continue }
-          for field in schema.fields {
-            let versions = FieldSiblings.values(of: field.id, in: state)
-            guard versions.count > 1 else { continue }
-            conflicts.append(
-              FieldConflict(
-                number: conflicts.count + 1, key: key, type: schema.name,
-                title: title(of: state, schema), field: field.name, fieldID: field.id,
-                values: versions.map { version, value in
-                  let device = version.dot.author.device
-                  return Choice(
-                    value: value, text: text(value),
-                    author: membership.person(of: device)?.name ?? String(device.hex.prefix(8)))
-                }))
-          }
-        }
+      try FieldSiblings.all(among: HouseholdSchema.all, in: source).enumerated().map {
+        place, siblings in
+        FieldConflict(
+          number: place + 1, key: siblings.key, type: siblings.schema.name,
+          title: title(of: siblings.state, siblings.schema), field: siblings.field.name,
+          fieldID: siblings.field.id,
+          values: siblings.values.map { version, value in
+            let device = version.dot.author.device
+            return Choice(
+              value: value, text: text(value),
+              author: membership.person(of: device)?.name ?? String(device.hex.prefix(8)))
+          })
       }
-      return conflicts
     }
   }
 

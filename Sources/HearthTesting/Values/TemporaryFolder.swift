@@ -13,7 +13,9 @@ final class TemporaryFolder: Sendable {
     let memory = TemporaryFolder.memory
     let isWritable = access(memory, W_OK | X_OK) == 0
     let parent = isWritable ? memory : FileManager.default.temporaryDirectory.path
-    var template = Array((parent + "/hearth-family-XXXXXX").utf8CString)
+    // mkdtemp replaces these letters by others that make the name new.
+    let letters = String(repeating: "X", count: 6)
+    var template = Array((parent + "/hearth-family-" + letters).utf8CString)
     guard let made = mkdtemp(&template) else {
       throw FamilyError("no folder can be made in \(parent): \(String(cString: strerror(errno)))")
     }

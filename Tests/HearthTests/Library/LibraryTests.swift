@@ -68,4 +68,17 @@ struct LibraryTests {
     #expect(try await found.get(item.id) == item)
     #expect(Key<Item>("\(item.id)") == item.id)
   }
+
+  @Test("Calls at the same time that create a zone if there is none get one")
+  func createdOnce() async throws {
+    let anna = try await Shopping().open("Anna")
+    let keys = try await withThrowingTaskGroup(of: Key<HearthZone>.self) { group in
+      for _ in 0..<8 {
+        group.addTask { try await anna.shared.zone(named: "Home", create: true).id }
+      }
+      return try await group.reduce(into: Set()) { $0.insert($1) }
+    }
+    #expect(keys.count == 1)
+    #expect(await anna.shared.zones().map(\.id) == Array(keys))
+  }
 }

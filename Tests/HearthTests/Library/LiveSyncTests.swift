@@ -60,7 +60,9 @@ struct LiveSyncTests {
     #expect(try await zones[0].count(Item.all) == 1)
   }
 
-  @Test("It waits longer after each failure, and goes on when others are back")
+  @Test(
+    "It waits longer after each failure, and goes on when others are back",
+    .timeLimit(.minutes(2)))
   func offline() async throws {
     let shopping = try Shopping()
     let (nodes, zones) = try await shopping.pair()
@@ -89,7 +91,7 @@ struct LiveSyncTests {
     #expect(try await zones[1].get(item.id)?.name == "Milk")
   }
 
-  @Test("It ends with its node, and its states end with it")
+  @Test("It ends with its node, and its states end with it", .timeLimit(.minutes(2)))
   func closing() async throws {
     let shopping = try Shopping()
     let (nodes, _) = try await shopping.pair()
@@ -102,7 +104,9 @@ struct LiveSyncTests {
     #expect(await live.states.first { _ in true } == nil)
   }
 
-  @Test("It ends when it is stopped while it waits, and when nobody holds it any more")
+  @Test(
+    "It ends when it is stopped while it waits, and when nobody holds it any more",
+    .timeLimit(.minutes(2)))
   func stopping() async throws {
     let shopping = try Shopping()
     let (nodes, _) = try await shopping.pair()

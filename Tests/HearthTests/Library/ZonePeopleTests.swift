@@ -76,6 +76,20 @@ struct ZonePeopleTests {
     #expect(await fault { try await own.leave() }?.code == .invalid)
   }
 
+  @Test("Somebody leaves while one of two folders is away")
+  func leavingByOne() async throws {
+    let shopping = try Shopping()
+    let (nodes, zones) = try await shopping.pair()
+    let second = shopping.home("second")
+    try FileManager.default.createDirectory(atPath: second, withIntermediateDirectories: false)
+    try await nodes[1].addFolder(second)
+    try await nodes[1].sync()
+    try FileManager.default.removeItem(atPath: second)
+    try await zones[1].leave()
+    try await nodes[0].sync()
+    #expect(try await zones[0].members().map(\.name) == ["Anna"])
+  }
+
   @Test("A revoked device is out, and its person stays")
   func revoking() async throws {
     let shopping = try Shopping()
