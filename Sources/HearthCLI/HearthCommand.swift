@@ -14,11 +14,12 @@ package struct HearthCommand: AsyncParsableCommand {
         hearth transport add folder ~/Shared/Home
         hearth invite
         hearth add "Wash the dishes" --every day --points 3
-        hearth done dishes
+        hearth add Buy milk
+        hearth done dishes milk
 
       `hearth help exit-codes` explains the exit codes.
       """,
-    version: "hearth \(Program.version)", subcommands: nodeCommands + householdCommands)
+    version: "hearth \(Program.version)", groupedSubcommands: commandGroups)
 
   package init() {}
 

@@ -267,23 +267,30 @@ final class PostgresConnection {
         }
       case PGRES_PIPELINE_ABORTED: PQclear(result)
       default:
-        let isFirst = fault == nil
-        let new = self.fault(of: result)
-        PQclear(result)
-        // After a fatal error the server is gone. What it did before is unknown.
-        if PQstatus(handle) == CONNECTION_BAD || new.isFatal {
-          isUsable = false
-          var gone = new.fault
-          gone.kind = .lost
-          gone.isCommitting = isCommitting && isFirst
-          throw gone
-        }
-        if isFirst { fault = new.fault }
+        let refusal = try refusal(taking: result, isUnsure: isCommitting && fault == nil)
+        fault = fault ?? refusal
       }
       place += 1
     }
     if let fault { throw fault }
     return rows
+  }
+
+  /// Takes the result of a statement that failed, and returns the fault.
+  ///
+  /// - Throws: the fault, as that of a lost connection, if the server is gone.
+  private func refusal(
+    taking result: OpaquePointer, isUnsure: Bool
+  ) throws(PostgresFault) -> PostgresFault {
+    let (fault, isFatal) = fault(of: result)
+    PQclear(result)
+    guard PQstatus(handle) == CONNECTION_BAD || isFatal else { return fault }
+    // After a fatal error the server is gone. What it did before is unknown.
+    isUsable = false
+    var gone = fault
+    gone.kind = .lost
+    gone.isCommitting = isUnsure
+    throw gone
   }
 
   /// Waits for the next result; nil between the answers of two statements.

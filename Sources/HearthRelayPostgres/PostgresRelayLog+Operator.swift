@@ -254,60 +254,74 @@ extension PostgresRelayLog: RelayOperatorLog {
 
   private func fill(_ copy: SQLiteRelayLog) throws(RelayError) {
     try inspect { connection throws(PostgresFault) in
-      var adopted: [(name: Identifier, parent: RelayParent)] = []
-      try PostgresRelayLog.walk(
-        connection,
-        mailbox: { (mailbox: RelayMailbox, day, entries: PostgresWalk) throws(PostgresFault) in
-          if let parent = mailbox.parent { adopted.append((mailbox.name, parent)) }
-          let number = try PostgresRelayLog.local { () throws(RelayError) in
-            try copy.takeOver(mailbox, day: day)
-          }
-          var page: [(RelayEntry, Bytes32, seat: Int64)] = []
-          var bytes = 0
-          func flush() throws(PostgresFault) {
-            try PostgresRelayLog.local { () throws(RelayError) in
-              try copy.takeOver(page, into: number, of: mailbox.kind)
-            }
-            page = []
-            bytes = 0
-          }
-          try entries.eachWithSeat { (header, chain, blob, seat) throws(PostgresFault) in
-            guard blob.count == (header.isLive ? header.byteCount : 0) else {
-              throw PostgresFault.damaged
-            }
-            page.append((RelayEntry(header: header, blob: blob), chain, seat))
-            bytes += blob.count
-            if bytes >= RelayLimits.maximumBatchBytes || page.count >= 1_000 { try flush() }
-            return true
-          }
-          try flush()
-        })
-      for (name, parent) in adopted {
-        try PostgresRelayLog.local { () throws(RelayError) in
-          try copy.takeOver(parent, of: name)
-        }
-      }
-      let rights = try connection.run([
-        .once("SELECT digest, uses, note FROM hearth_relay.tokens ORDER BY digest"),
-        .once("SELECT key, note FROM hearth_relay.listed ORDER BY key"),
-      ])
-      for row in 0..<rights[0].count {
-        let digest = try rights[0].bytes32(row, 0)
-        let uses = Int(try rights[0].int8(row, 1))
-        let note = try rights[0].text(row, 2)
-        try PostgresRelayLog.local { () throws(RelayError) in
-          try copy.addToken(digest: digest, uses: uses, note: note)
-        }
-      }
-      for row in 0..<rights[1].count {
-        let key = try rights[1].bytes(row, 0, atMost: 32)
-        let note = try rights[1].text(row, 1)
-        try PostgresRelayLog.local { () throws(RelayError) in
-          try copy.list(managerKey: key, note: note)
-        }
-      }
+      try PostgresRelayLog.copyMailboxes(of: connection, to: copy)
+      try PostgresRelayLog.copyRights(of: connection, to: copy)
     }
     try copy.executeAlone("PRAGMA wal_checkpoint(TRUNCATE)")
+  }
+
+  /// Copies all mailboxes with their entries, and then which mailbox belongs to which.
+  private static func copyMailboxes(
+    of connection: PostgresConnection, to copy: SQLiteRelayLog
+  ) throws(PostgresFault) {
+    var adopted: [(name: Identifier, parent: RelayParent)] = []
+    try walk(
+      connection,
+      mailbox: { (mailbox: RelayMailbox, day, entries: PostgresWalk) throws(PostgresFault) in
+        if let parent = mailbox.parent { adopted.append((mailbox.name, parent)) }
+        let number = try local { () throws(RelayError) in
+          try copy.takeOver(mailbox, day: day)
+        }
+        var page: [(RelayEntry, Bytes32, seat: Int64)] = []
+        var bytes = 0
+        func flush() throws(PostgresFault) {
+          try local { () throws(RelayError) in
+            try copy.takeOver(page, into: number, of: mailbox.kind)
+          }
+          page = []
+          bytes = 0
+        }
+        try entries.eachWithSeat { (header, chain, blob, seat) throws(PostgresFault) in
+          guard blob.count == (header.isLive ? header.byteCount : 0) else {
+            throw PostgresFault.damaged
+          }
+          page.append((RelayEntry(header: header, blob: blob), chain, seat))
+          bytes += blob.count
+          if bytes >= RelayLimits.maximumBatchBytes || page.count >= 1_000 { try flush() }
+          return true
+        }
+        try flush()
+      })
+    for (name, parent) in adopted {
+      try local { () throws(RelayError) in
+        try copy.takeOver(parent, of: name)
+      }
+    }
+  }
+
+  /// Copies the tokens and the list of those who may create mailboxes.
+  private static func copyRights(
+    of connection: PostgresConnection, to copy: SQLiteRelayLog
+  ) throws(PostgresFault) {
+    let rights = try connection.run([
+      .once("SELECT digest, uses, note FROM hearth_relay.tokens ORDER BY digest"),
+      .once("SELECT key, note FROM hearth_relay.listed ORDER BY key"),
+    ])
+    for row in 0..<rights[0].count {
+      let digest = try rights[0].bytes32(row, 0)
+      let uses = Int(try rights[0].int8(row, 1))
+      let note = try rights[0].text(row, 2)
+      try local { () throws(RelayError) in
+        try copy.addToken(digest: digest, uses: uses, note: note)
+      }
+    }
+    for row in 0..<rights[1].count {
+      let key = try rights[1].bytes(row, 0, atMost: 32)
+      let note = try rights[1].text(row, 1)
+      try local { () throws(RelayError) in
+        try copy.list(managerKey: key, note: note)
+      }
+    }
   }
 
   /// Passes an error of the written file through a question to the database.

@@ -40,39 +40,7 @@ struct PostgresWriter {
   private func lock(_ batch: [RelayWrite]) throws(PostgresFault) -> PostgresPlan {
     var need = Need()
     for write in batch { need.add(write) }
-    let names = need.mailboxes.sorted().map(\.bytes)
-    var calls = [
-      PostgresCall("BEGIN ISOLATION LEVEL READ COMMITTED"),
-      PostgresCall(
-        """
-        SELECT \(PostgresReader.mailboxColumns) FROM hearth_relay.mailboxes
-          WHERE name = ANY($1::bytea[]) ORDER BY name FOR UPDATE
-        """, [.byteStrings(names)]),
-      // A separate statement, so that it sees what was committed during the wait for the lock.
-      PostgresCall(
-        """
-        SELECT box, e.name, e.position, e.flags::bigint, e.size::bigint, e.digest, e.seat
-          FROM unnest($1::bytea[], $2::bytea[]) AS wanted(box, entry)
-          JOIN hearth_relay.mailboxes m ON m.name = box
-          JOIN hearth_relay.entries e ON e.mailbox = m.number AND e.name = entry
-            AND e.blob IS NOT NULL
-        """,
-        [.byteStrings(need.entries.map(\.mailbox.bytes)), .byteStrings(need.entries.map(\.name))]),
-    ]
-    if !need.tokens.isEmpty {
-      calls.append(
-        PostgresCall(
-          """
-          SELECT digest, uses FROM hearth_relay.tokens WHERE digest = ANY($1::bytea[])
-            ORDER BY digest FOR UPDATE
-          """, [.byteStrings(need.tokens.sorted().map(\.array))]))
-    }
-    if !need.listed.isEmpty {
-      calls.append(
-        PostgresCall(
-          "SELECT key FROM hearth_relay.listed WHERE key = ANY($1::bytea[])",
-          [.byteStrings(Array(need.listed))]))
-    }
+    var calls = [PostgresCall("BEGIN ISOLATION LEVEL READ COMMITTED")] + need.rows
     let listedPlace = calls.count - 1
     let totalPlace = calls.count
     if need.isTotalNeeded { calls.append(PostgresRelayFamily.totalBytes) }
@@ -131,6 +99,43 @@ struct PostgresWriter {
       entries.append((mailbox, name))
       records.add(name, mailbox)
     }
+
+    /// The statements that lock and read the rows of the mailboxes, their live entries, and the
+    /// tokens and listed keys, if any.
+    var rows: [PostgresCall] {
+      var calls = [
+        PostgresCall(
+          """
+          SELECT \(PostgresReader.mailboxColumns) FROM hearth_relay.mailboxes
+            WHERE name = ANY($1::bytea[]) ORDER BY name FOR UPDATE
+          """, [.byteStrings(mailboxes.sorted().map(\.bytes))]),
+        // A separate statement, so that it sees what was committed during the wait for the lock.
+        PostgresCall(
+          """
+          SELECT box, e.name, e.position, e.flags::bigint, e.size::bigint, e.digest, e.seat
+            FROM unnest($1::bytea[], $2::bytea[]) AS wanted(box, entry)
+            JOIN hearth_relay.mailboxes m ON m.name = box
+            JOIN hearth_relay.entries e ON e.mailbox = m.number AND e.name = entry
+              AND e.blob IS NOT NULL
+          """,
+          [.byteStrings(entries.map(\.mailbox.bytes)), .byteStrings(entries.map(\.name))]),
+      ]
+      if !tokens.isEmpty {
+        calls.append(
+          PostgresCall(
+            """
+            SELECT digest, uses FROM hearth_relay.tokens WHERE digest = ANY($1::bytea[])
+              ORDER BY digest FOR UPDATE
+            """, [.byteStrings(tokens.sorted().map(\.array))]))
+      }
+      if !listed.isEmpty {
+        calls.append(
+          PostgresCall(
+            "SELECT key FROM hearth_relay.listed WHERE key = ANY($1::bytea[])",
+            [.byteStrings(Array(listed))]))
+      }
+      return calls
+    }
   }
 
   private func plan(
@@ -173,52 +178,15 @@ struct PostgresWriter {
       _ = try connection.run(PostgresRelayFamily.deletion(of: plan.dropped))
     }
     let numbers = try insert(boxes.filter { $0.number == nil })
-    func number(_ box: PostgresPlan.Box) throws(PostgresFault) -> Int64 {
+    var changes = Changes()
+    for box in boxes {
       guard let number = box.number ?? numbers[box.mailbox.name] else {
         throw PostgresFault.damaged
       }
-      return number
+      changes.add(box, number)
     }
-    var calls: [PostgresCall] = []
-    var drops: (mailboxes: [Int64], positions: [Int64]) = ([], [])
-    var insertion = PostgresInsertion()
-    var index = PostgresCatalogue.Change()
-    var updated: [(number: Int64, box: PostgresPlan.Box)] = []
-    for box in boxes {
-      let number = try number(box)
-      if box.isEmptied { calls += PostgresRelayFamily.emptying(number) }
-      for position in box.drops {
-        drops.mailboxes.append(number)
-        drops.positions.append(Int64(clamping: position))
-      }
-      for row in box.rows { insertion.add(row, number) }
-      if box.mailbox.kind == .catalogue { index.add(box, number) }
-      // Confirming earlier entries takes a commit of its own, which waits for the disk and the
-      // standbys: the earlier commit may have been cut short during that wait.
-      if box.number != nil, box.isChanged || box.isConfirmed { updated.append((number, box)) }
-    }
-    if !drops.positions.isEmpty {
-      // First, so that a name is free again before it is taken.
-      calls.append(
-        PostgresCall(
-          """
-          UPDATE hearth_relay.entries AS e SET blob = NULL
-            FROM unnest($1::bigint[], $2::bigint[]) AS dropped(mailbox, position)
-            WHERE e.mailbox = dropped.mailbox AND e.position = dropped.position
-          """, [.int8s(drops.mailboxes), .int8s(drops.positions)]))
-    }
-    calls += insertion.finish() + index.calls
-    if !updated.isEmpty { calls.append(PostgresWriter.update(updated)) }
-    if !plan.usedTokens.isEmpty {
-      let digests = plan.usedTokens.sorted()
-      calls.append(
-        PostgresCall(
-          """
-          UPDATE hearth_relay.tokens AS t SET uses = used.uses
-            FROM unnest($1::bytea[], $2::bigint[]) AS used(digest, uses)
-            WHERE t.digest = used.digest
-          """, [.byteStrings(digests.map(\.array)), .int8s(digests.map { plan.uses(of: $0) })]))
-    }
+    var calls = changes.finish()
+    if !plan.usedTokens.isEmpty { calls.append(PostgresWriter.use(of: plan)) }
     let adopted = boxes.compactMap { box in
       box.number == nil ? box.mailbox.parent.map { (box.mailbox.name, $0) } : nil
     }
@@ -234,6 +202,57 @@ struct PostgresWriter {
     }
     try connection.commit(calls)
     return true
+  }
+
+  /// The changes of mailboxes and their entries.
+  private struct Changes {
+    /// The statements that empty mailboxes.
+    private var calls: [PostgresCall] = []
+    private var drops: (mailboxes: [Int64], positions: [Int64]) = ([], [])
+    private var insertion = PostgresInsertion()
+    private var index = PostgresCatalogue.Change()
+    private var updated: [(number: Int64, box: PostgresPlan.Box)] = []
+
+    mutating func add(_ box: PostgresPlan.Box, _ number: Int64) {
+      if box.isEmptied { calls += PostgresRelayFamily.emptying(number) }
+      for position in box.drops {
+        drops.mailboxes.append(number)
+        drops.positions.append(Int64(clamping: position))
+      }
+      for row in box.rows { insertion.add(row, number) }
+      if box.mailbox.kind == .catalogue { index.add(box, number) }
+      // Confirming earlier entries takes a commit of its own, which waits for the disk and the
+      // standbys: the earlier commit may have been cut short during that wait.
+      if box.number != nil, box.isChanged || box.isConfirmed { updated.append((number, box)) }
+    }
+
+    /// Returns all statements, after the last mailbox.
+    mutating func finish() -> [PostgresCall] {
+      if !drops.positions.isEmpty {
+        // First, so that a name is free again before it is taken.
+        calls.append(
+          PostgresCall(
+            """
+            UPDATE hearth_relay.entries AS e SET blob = NULL
+              FROM unnest($1::bigint[], $2::bigint[]) AS dropped(mailbox, position)
+              WHERE e.mailbox = dropped.mailbox AND e.position = dropped.position
+            """, [.int8s(drops.mailboxes), .int8s(drops.positions)]))
+      }
+      calls += insertion.finish() + index.calls
+      if !updated.isEmpty { calls.append(PostgresWriter.update(updated)) }
+      return calls
+    }
+  }
+
+  /// Counts the uses of tokens.
+  private static func use(of plan: PostgresPlan) -> PostgresCall {
+    let digests = plan.usedTokens.sorted()
+    return PostgresCall(
+      """
+      UPDATE hearth_relay.tokens AS t SET uses = used.uses
+        FROM unnest($1::bytea[], $2::bigint[]) AS used(digest, uses)
+        WHERE t.digest = used.digest
+      """, [.byteStrings(digests.map(\.array)), .int8s(digests.map { plan.uses(of: $0) })])
   }
 
   /// Creates mailboxes in the order of their names.

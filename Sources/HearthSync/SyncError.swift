@@ -20,6 +20,8 @@ package struct SyncError: Error, Sendable {
     package static let notAuthentic = Code(rawValue: "notAuthentic")
     /// The log does not prove that an answer's signer admitted this device.
     package static let unproven = Code(rawValue: "unproven")
+    /// The group belongs to another application.
+    package static let otherApplication = Code(rawValue: "otherApplication")
     /// The person or device may not do this.
     package static let notAllowed = Code(rawValue: "notAllowed")
     /// The invitation has expired.

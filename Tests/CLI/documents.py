@@ -5,7 +5,7 @@
 
 Every fenced `console` block is an excerpt of a transcript in Tests/CLI/Transcripts, which the
 pipeline plays. Every fenced `sh` block of docs/start.md and README.md runs as it stands, line after line, on the
-node of the person whom the latest `hearth init` named. What asks for a link (`hearth join -`) gets
+node of the person whom the latest `hearth init` or `hearth join` named. What asks for a link (`hearth join -`) gets
 the one that `invite` printed, on standard input. Blocks that call make are the pipeline's own. Every command that any document names in
 backticks must exist.
 """
@@ -39,7 +39,7 @@ def walk(hearth, name):
     for block in re.findall(r"^```sh\n(.*?)^```", read(name), re.DOTALL | re.MULTILINE):
         if re.search(r"^make ", block, re.MULTILINE):
             continue
-        person = re.search(r"hearth init --person (\w+)", block)
+        person = re.search(r"hearth (?:init|join -) --person (\w+)", block)
         node = person.group(1) if person else node
         environment = {
             "PATH": os.path.join(stage, "bin") + ":" + os.environ["PATH"], "HOME": stage,

@@ -34,7 +34,7 @@ class Home(Nodes):
         self.says(home, ["init", "--person", person, "--device", device], "next:")
 
     def link(self, home, *arguments):
-        return self.says(home, arguments, "`hearth join -`").strip().splitlines()[-1]
+        return self.says(home, arguments, "`hearth join - --person").strip().splitlines()[-1]
 
     def json(self, home, *arguments):
         printed = self.says(home, [*arguments, "--json"])

@@ -249,16 +249,15 @@ def never(home):
     home.works(VICTIMS)
     home.equal(VICTIMS)
     # Ben's device knows what it wrote, and its words do not depend on what is on the way.
-    home.names("ben", told["ben"], "Mal", "phone-mal")
-    said = home.tells("ben")
+    said = home.tells("ben") - told["ben"]
     home.holds(any("phone-mal" in line and "this device never wrote" in line for line in said),
                "ben is not told that the claim is false")
-    home.holds(not any("lags or withholds" in line for line in said - told["ben"]),
+    home.holds(not any("lags or withholds" in line for line in said),
                "ben's transports are blamed for what he never wrote")
     # Nobody else can know; the one who says so is named, and nobody is said to owe anything.
-    home.names("ann", told["ann"], "Mal", "phone-mal")
     home.holds(any("phone-mal (Mal) says" in line and "or the claim is false" in line
-                   for line in home.tells("ann")), "ann is told of it as if it were true")
+                   for line in home.tells("ann") - told["ann"]),
+               "ann is told of it as if it were true")
     home.welcomes(VICTIMS)
 
 
@@ -308,24 +307,26 @@ def planted_silently(home):
     planted(home, "--unannounced")
 
 
-def many(home, *options):
+def many(home, zones, *options):
     home.join("mal0", "Mal")
     for number in range(1, 16):
         home.add_device("mal%d" % number, "Mal", of="mal0")
     home.sync("mal0", "ann", "ben")
     home.everybody_knows(*VICTIMS)
     suffer(home, [("mal%d" % number, "lives", "--number", "256", "--part", str(number), *options)
-                  for number in range(16)], ["Mal", "phone-mal0", "device-mal1"])
+                  for number in range(16)], ["Mal", "phone-mal0", "device-mal1"],
+           logs=16 * 256 * zones)
 
 
 @row("H7", "sixteen devices of a member have 256 lives each")
 def many_lives(home):
-    many(home)
+    # Each life has a log among the members' and one of records.
+    many(home, 2)
 
 
 @row("H7.unannounced", "the same of lives of which the members' log tells nothing")
 def many_silently(home):
-    many(home, "--unannounced")
+    many(home, 1, "--unannounced")
 
 
 # H9, H10: the household's rules.
@@ -404,9 +405,9 @@ def in_advance(home):
 @row("H10.chain", "a child says 200 times in a row that what counts from completion is done")
 def links(home):
     home.join("cleo", "Cleo", "child")
-    home.do("ann", "add", "Plants", "--points", "5", "--every", "3d", "--after-completion")
+    home.do("ann", "add", "Ferns", "--points", "5", "--every", "3d", "--after-completion")
     home.sync("ann", "ben", "cleo")
-    suffer(home, [("cleo", "links", "--chore", "Plants")], ["Cleo", "phone-cleo"])
+    suffer(home, [("cleo", "links", "--chore", "Ferns")], ["Cleo", "phone-cleo"])
     for victim in VICTIMS:
         home.holds(credit(home, victim, "Cleo") == 10,
                    "%s: Cleo has %d points, not those of the due link and the first ahead" % (
@@ -418,7 +419,7 @@ def links(home):
             home.tries("ann", "undo", "--event", one["event"])
     home.tries("ann", "sync", allowed=(0, PARTIAL))
     home.tries("ben", "sync", allowed=(0, PARTIAL))
-    home.tries("ben", "done", "Plants")
+    home.tries("ben", "done", "Ferns")
     home.holds(credit(home, "ben", "Cleo") == 0 and credit(home, "ben", "Ben") >= 5,
                "taken back, Cleo has %d points and Ben, who did it, %d" % (
                    credit(home, "ben", "Cleo"), credit(home, "ben", "Ben")))

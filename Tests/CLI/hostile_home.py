@@ -352,6 +352,15 @@ class Household(Nodes):
             found.update((one.get("device"), numberless(one["text"])) for one in said)
         return found
 
+    def tells(self, home):
+        """All that a person who looks is told, accused or not, with the numbers left out."""
+        found = set()
+        for command in (("log", "--limit", "100000"), ("status",), ("doctor",)):
+            told = json.loads(self.cost(home, *command, "--json").out)
+            said = told.get("notices", []) + told.get("findings", [])
+            found.update(numberless(one["text"]) for one in said)
+        return found
+
     def device_id(self, home):
         return json.loads(self.do(home, "status", "--json"))["deviceId"]
 

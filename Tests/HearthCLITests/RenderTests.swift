@@ -138,7 +138,7 @@ struct ExitReportTests {
       } catch {
         #expect(content(error).code == "usage")
         #expect(content(error).exit == 64)
-        #expect(content(error).message.contains("name"))
+        #expect(content(error).message.contains("chore"))
         throw error
       }
     }

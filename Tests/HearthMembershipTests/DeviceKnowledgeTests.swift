@@ -57,7 +57,8 @@ struct DeviceKnowledgeTests {
       var knowledge = DeviceKnowledge(items)
       for item in items {
         let known = Self.known(item, items)
-        #expect(knowledge.cause(of: item) == known, "seed \(seed), \(item.position)")
+        let found = item.cause.joined(with: knowledge.more(of: item))
+        #expect(found == known, "seed \(seed), \(item.position)")
         let whole = items.filter {
           $0.device == item.device
             && $0.position.author.incarnation < item.position.author.incarnation

@@ -54,11 +54,9 @@ struct ForkedCausesTests {
           })
       }
       let showings = (0..<Int(random.next() % 8)).map { _ in
-        (
-          dot: Dot(
-            author: Self.life(1, of: Int(random.next() % 4) + 1), sequence: random.next() % 6 + 1),
-          seen: frontier()
-        )
+        let author = Self.life(1, of: Int(random.next() % 4) + 1)
+        return Sights.Showing(
+          dot: Dot(author: author, sequence: random.next() % 6 + 1), name: author, seen: frontier())
       }
       let sights = Sights(showings)
       for _ in 0..<5 {
@@ -83,10 +81,10 @@ struct ForkedCausesTests {
         Frontier((0..<count).map { _ in (authors[random.below(30)], UInt64(1 + random.below(6))) })
       }
       let showings = (0..<random.below(12)).map { _ in
-        (
-          dot: Dot(author: authors[random.below(30)], sequence: UInt64(1 + random.below(6))),
-          seen: frontier(4)
-        )
+        let author = authors[random.below(30)]
+        return Sights.Showing(
+          dot: Dot(author: author, sequence: UInt64(1 + random.below(6))), name: author,
+          seen: frontier(4))
       }
       let sights = Sights(showings)
       var items: [ControlItem] = []
@@ -106,7 +104,7 @@ struct ForkedCausesTests {
         var own = item.cause
         own.advance(item.position.author, to: item.position.sequence)
         let expected = sights.widened(own)
-        var found = widened.cause
+        var found = widened.cause.joined(with: widened.more)
         found.advance(item.position.author, to: item.position.sequence)
         #expect(found == expected, "seed \(seed), \(item.position)")
       }
@@ -206,7 +204,7 @@ struct ForkedCausesTests {
           guard let other = item.branch, !line.contains(other),
             !forks.line(to: other).contains(number)
           else { continue }
-          expected = expected.joined(with: item.cause)
+          expected = expected.joined(with: causes.knowledge(of: item))
         }
         let found = causes.beside[causes.runs[number]] ?? Frontier()
         for device in [1, 2] {

@@ -24,6 +24,6 @@ struct FoundHistoriesTests {
 
   @Test("None is missing")
   func count() {
-    #expect(PromiseCheck.found.count >= 46)
+    #expect(PromiseCheck.found.count >= 53)
   }
 }

@@ -64,7 +64,7 @@ struct GoldenDatabaseTests {
       try store.pending.save(
         PendingSegment(digest: recordID(99), reason: .format, bytes: [9]), in: zoneID)
       try store.snapshots.saveBase([8, 8], of: zoneID)
-      try store.facts.set("profile", to: [1, 2])
+      try store.facts.setBytes(of: "profile", to: [1, 2])
       try store.notices.add(
         Notice(kind: .fork, zone: zoneID, device: recordID(1), text: "t", milliseconds: 5))
     }
@@ -100,7 +100,7 @@ struct GoldenDatabaseTests {
         "\($0)"
       }
     }
-    lines.append("\(try store.facts.value(of: "profile") ?? []) \(try store.notices.all())")
+    lines.append("\(try store.facts.bytes(of: "profile") ?? []) \(try store.notices.all())")
     let bytes = Blake2b.hash(Array(lines.joined(separator: "\n").utf8), count: 32)
     return ColumnCodec.hex(bytes)
   }

@@ -200,10 +200,10 @@ struct LogTests {
           PendingSegment(digest: pending[0].digest, reason: .cause, bytes: [0]), in: zoneID)
         try store.snapshots.saveBase([1], of: zoneID)
         try store.snapshots.saveBase([2], of: zoneID)
-        try store.facts.set("a", to: [1])
-        try store.facts.set("a", to: [])
-        try store.facts.set("b", to: [3])
-        try store.facts.set("b", to: nil)
+        try store.facts.setBytes(of: "a", to: [1])
+        try store.facts.setBytes(of: "a", to: [])
+        try store.facts.setBytes(of: "b", to: [3])
+        try store.facts.setBytes(of: "b", to: nil)
         for notice in notices { try store.notices.add(notice) }
       }
     }
@@ -214,8 +214,8 @@ struct LogTests {
       try store.transaction { try store.pending.remove(pending[3].digest, in: zoneID) }
       #expect(try store.pending.segments(in: zoneID).count == 5)
       #expect(try store.snapshots.base(of: zoneID) == [2])
-      #expect(try store.facts.value(of: "a") == [])
-      #expect(try store.facts.value(of: "b") == nil)
+      #expect(try store.facts.bytes(of: "a") == [])
+      #expect(try store.facts.bytes(of: "b") == nil)
       #expect(try store.notices.all() == notices)
     }
   }
@@ -273,7 +273,7 @@ struct TransactionTests {
       ),
       ("projections", { try store.projections.update(for: [key], in: zoneID) }),
       ("snapshot", { try store.snapshots.saveBase([1], of: zoneID) }),
-      ("fact", { try store.facts.set("f", to: [1]) }),
+      ("fact", { try store.facts.setBytes(of: "f", to: [1]) }),
       (
         "notice",
         {

@@ -16,33 +16,38 @@ struct RowFuzzTests {
     }
   }
 
+  /// Fills a store with random records of some types, and with events.
+  private func fill(
+    _ store: ReplicaStore, _ types: [TypeID], _ random: inout SplitMix64
+  ) throws {
+    try store.zones.save(storedZone())
+    try store.zones.learn((0..<3).map(runAuthor))
+    for number in 0..<8 {
+      for type in types {
+        var state = RecordState()
+        for step in randomHistory(&random, steps: 25) {
+          state.apply(step.body, version: step.version, past: step.past)
+        }
+        let key = RecordKey(type: type, id: recordID(number))
+        try store.records.save([RecordChange(key: key, state: state, isNew: true)], in: zoneID)
+      }
+      let event = EventState(
+        version: Version(
+          dot: Dot(author: runAuthor(1), sequence: 4), time: HybridTime(rawValue: 1 << 50)),
+        cause: Frontier([(runAuthor(0), UInt64(3)), (runAuthor(2), UInt64(300))]),
+        fields: (1...6).map { EventField(FieldID(.register, $0), random.anyValue()) })
+      try store.records.insert(
+        [(RecordKey(type: Thing.mark, id: recordID(number)), event)], in: zoneID)
+    }
+  }
+
   @Test("Damaged meta of records, events and opaque rows is a typed error or reads and writes back")
   func meta() throws {
     let scratch = try Scratch()
     let store = try scratch.open([Thing.schema, Thing.markSchema])
     let opaque = TypeID.record(40)
     var random = SplitMix64(seed: 21)
-    try store.transaction {
-      try store.zones.save(storedZone())
-      try store.zones.learn((0..<3).map(runAuthor))
-      for number in 0..<8 {
-        for type in [Thing.type, opaque] {
-          var state = RecordState()
-          for step in randomHistory(&random, steps: 25) {
-            state.apply(step.body, version: step.version, past: step.past)
-          }
-          let key = RecordKey(type: type, id: recordID(number))
-          try store.records.save([RecordChange(key: key, state: state, isNew: true)], in: zoneID)
-        }
-        let event = EventState(
-          version: Version(
-            dot: Dot(author: runAuthor(1), sequence: 4), time: HybridTime(rawValue: 1 << 50)),
-          cause: Frontier([(runAuthor(0), UInt64(3)), (runAuthor(2), UInt64(300))]),
-          fields: (1...6).map { EventField(FieldID(.register, $0), random.anyValue()) })
-        try store.records.insert(
-          [(RecordKey(type: Thing.mark, id: recordID(number)), event)], in: zoneID)
-      }
-    }
+    try store.transaction { try fill(store, [Thing.type, opaque], &random) }
     let kinds = [
       ("thing", Thing.type), ("mark", Thing.mark), ("hearth_opaque", opaque),
     ]

@@ -64,7 +64,7 @@ struct AnchorTests {
     file.bytes = second
     #expect(try !isMoved())
     // A database from before the first file was noted, beside that file.
-    try engine.store.transaction { try engine.store.facts.set("anchor", to: nil) }
+    try engine.store.transaction { try engine.store.facts.setBytes(of: "anchor", to: nil) }
     #expect(try isMoved())
     file.bytes = nil
     #expect(try !isMoved())

@@ -125,7 +125,13 @@ struct ApprovalEngineTests {
         #expect(family.membership(member).role(of: newcomer.device) == .child)
       }
     }
-    // Nobody outside opens it, nor does who was removed before it was asked.
+    try expectClosedToOthers(made, of: &family)
+  }
+
+  /// Nobody outside opens a request, nor does who was removed before it was asked.
+  private func expectClosedToOthers(
+    _ made: MadeInvitation, of family: inout EngineFamily
+  ) throws {
     let stranger = try EngineFamily(1)
     var late = try EngineFamily.engine()
     let opened = try JoiningByInvitation.begin(

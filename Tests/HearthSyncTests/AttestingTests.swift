@@ -117,6 +117,38 @@ struct AttestingTests {
     #expect(try world.digest(nina) == truth)
   }
 
+  /// A further person whom a member let in, or with depth 2 whom that person let in.
+  private func puppet(of member: Int, depth: Int, _ world: inout NewcomerWorld) throws -> Int {
+    let made = try world.invite(by: member, role: .member)
+    try world.sync(member)
+    let puppet = try world.follow(made)
+    try world.sync(all: [0, puppet])
+    guard depth > 1 else { return puppet }
+    try world.family.setRole(puppet, .admin, by: 0)
+    try world.sync(all: [0, puppet])
+    let next = try world.invite(by: puppet)
+    try world.sync(puppet)
+    return try world.follow(next)
+  }
+
+  /// A puppet attests what its maker holds, and tells the maker alone.
+  private func attest(for maker: Int, by puppet: Int, _ world: inout NewcomerWorld) throws {
+    let zone = try world.family.members[maker].zone(world.family.zone)
+    let attest = ControlOperation.ZoneDigest(
+      zone: world.family.zone, mark: SnapshotMark.mark(of: zone.heads, []),
+      digest: try world.digest(maker))
+    try GroupOperations.perform(
+      [.snapshotAttest(attest)], in: world.family.group, by: &world.family.members[puppet],
+      nowMilliseconds: now)
+    _ = try Sealing.seal(world.family.control, in: &world.family.members[puppet])
+    for blob in try world.family.published(puppet, world.family.control) {
+      let control = try world.family.members[maker].zone(world.family.control)
+      _ = try world.family.members[maker].receive([blob], in: control.id, nowMilliseconds: now)
+    }
+    let pushed = try world.family.members[maker].store.log.segments(of: world.family.control)
+    #expect(!pushed.isEmpty)
+  }
+
   @Test("A second person who attests is enough, unless the maker let that person in")
   func secondPerson() throws {
     // By a member whom the owner let in; by a puppet of the maker; by a puppet's puppet.
@@ -124,20 +156,7 @@ struct AttestingTests {
       var world = try world(.full)
       try world.family.setRole(2, .member, by: 0)
       try world.sync(all: [0, 2, 3])
-      var attester = 2
-      if depth > 0 {
-        let puppet = try world.invite(by: 3, role: .member)
-        try world.sync(3)
-        attester = try world.follow(puppet)
-        try world.sync(all: [0, attester])
-      }
-      if depth > 1 {
-        try world.family.setRole(attester, .admin, by: 0)
-        try world.sync(all: [0, attester])
-        let next = try world.invite(by: attester)
-        try world.sync(attester)
-        attester = try world.follow(next)
-      }
+      let attester = depth == 0 ? 2 : try puppet(of: 3, depth: depth, &world)
       try world.setRule(.fromJoin)
       try world.sync(all: [0, 1, 2, 3])
       let made = try inviteAlone(&world, by: 1)
@@ -151,22 +170,8 @@ struct AttestingTests {
         // Honest ones attest what they hold, so this one holds the lie.
         try world.lie(attester)
       }
-      let zone = try world.family.members[3].zone(world.family.zone)
       if depth > 0 {
-        let attest = ControlOperation.ZoneDigest(
-          zone: world.family.zone, mark: SnapshotMark.mark(of: zone.heads, []),
-          digest: try world.digest(3))
-        try GroupOperations.perform(
-          [.snapshotAttest(attest)], in: world.family.group, by: &world.family.members[attester],
-          nowMilliseconds: now)
-        _ = try Sealing.seal(world.family.control, in: &world.family.members[attester])
-        for blob in try world.family.published(attester, world.family.control) {
-          let control = try world.family.members[3].zone(world.family.control)
-          _ = try world.family.members[3].receive(
-            [blob], in: control.id, nowMilliseconds: now)
-        }
-        let pushed = try world.family.members[3].store.log.segments(of: world.family.control)
-        #expect(!pushed.isEmpty)
+        try attest(for: 3, by: attester, &world)
         try world.sync(3)
       } else {
         try world.sync(attester)

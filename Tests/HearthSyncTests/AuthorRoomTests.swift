@@ -75,6 +75,107 @@ struct AuthorRoomTests {
     }
   }
 
+  /// What a member has of the members' log, as authors.
+  private func authors(
+    _ engine: Engine<MemoryStore>, in family: EngineFamily
+  ) throws -> Set<Author> {
+    Set(try engine.zone(family.control).heads.map(\.author))
+  }
+
+  @Test(
+    "Who has received everything admits the same lives, and so does a new node", arguments: 1...2)
+  func law(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    var family = try EngineFamily(3)
+    let announcements = try lives(Limits.maximumLives + 30, of: 1, in: family).announcements
+    // Each meets others first, in one batch or in several, and tells the rest what it has.
+    for member in [0, 2] {
+      var rest = announcements.shuffled(using: &random)[...]
+      rest = rest.prefix(rest.count - random.below(20))
+      while !rest.isEmpty {
+        let batch = Array(rest.prefix(1 + random.below(300)))
+        rest = rest.dropFirst(batch.count)
+        _ = try family.members[member].receive(
+          batch, in: family.control, nowMilliseconds: now)
+      }
+      try MemberChanges.heartbeat(
+        in: family.group, by: &family.members[member], nowMilliseconds: now)
+    }
+    let logs = try [0, 2].flatMap { try family.published($0, family.control) }
+    for member in [0, 2] {
+      _ = try family.members[member].receive(
+        (announcements + logs).shuffled(using: &random), in: family.control, nowMilliseconds: now)
+    }
+    let known = try authors(family.members[0], in: family)
+    #expect(try authors(family.members[2], in: family) == known)
+    // A new node has all of that after one call, whatever comes first in it. What does not fit one
+    // slice is no reason either: the damaged files fill the first.
+    let junk = [[UInt8]](repeating: [UInt8](repeating: 1, count: 1 << 20), count: 5)
+      .enumerated().map { place, bytes in bytes + [UInt8(place)] }
+    #expect(junk.reduce(0) { $0 + $1.count } > SliceOpening.sliceBytes)
+    let orders = [
+      (announcements + logs).shuffled(using: &random),
+      announcements.shuffled(using: &random) + junk + logs,
+    ]
+    for order in orders {
+      var engine = try EngineFamily.engine()
+      _ = try JoiningByInvitation.begin(
+        family.capsule, with: family.secret, in: &engine, nowMilliseconds: now)
+      let report = try engine.receive(order, in: family.control, nowMilliseconds: now)
+      #expect(try authors(engine, in: family).isSuperset(of: known))
+      let lives = try engine.zone(family.control).lives(of: family.members[1].device)
+      // What it refuses is told once, and is only what nobody has.
+      let refused = report.refused.filter { $0.reason.contains("incarnations") }
+      #expect(refused.count == announcements.count + 1 - lives, "\(lives)")
+    }
+  }
+
+  @Test("Lives that nobody else has seen take no place from those that others have seen")
+  func places() throws {
+    let family = try EngineFamily(3)
+    var room = AuthorRoom(
+      family.members[0].membership(of: family.group), sponsors: [:], control: nil)
+    var zone = try family.members[0].zone(family.control)
+    let device = family.members[1].device
+    func life(_ number: UInt64) -> Author { Author(device: device, incarnation: number << 32) }
+    func begin(_ author: Author) {
+      var head = LogHead(author: author)
+      head.sequence = 1
+      zone.set(head)
+      let first = Change(
+        dot: Dot(author: author, sequence: 1), previousHash: head.hash, seen: .none,
+        time: HybridTime(milliseconds: now), operations: [])
+      room.note([first], in: zone)
+    }
+    // A new node meets as many of them as a person has places for.
+    let own = zone.lives(of: device)
+    for number in 0..<UInt64(Limits.maximumLives - own) {
+      #expect(room.admits(life(number + 10_000), in: zone))
+      begin(life(number + 10_000))
+    }
+    #expect(!room.admits(life(9_999), in: zone))
+    // Then what the others have: all places of the person, and all for cited lives.
+    let most = Limits.maximumLives + Limits.maximumCitedLives
+    var witness = zone.head(of: family.members[2].author)
+    for number in 1...UInt64(most + 1) { witness.seen.advance(life(number), to: 1) }
+    zone.set(witness)
+    // The life that founded the person's log was seen too, or not.
+    let founding = zone.heads.filter { $0.author.device == device && witness.seen[$0.author] > 0 }
+    var random = SplitMix64(seed: 7)
+    for number in (1...UInt64(most - founding.count)).shuffled(using: &random) {
+      guard room.admits(life(number), in: zone) else {
+        Issue.record("life \(number) of \(zone.heads.count)")
+        break
+      }
+      begin(life(number))
+    }
+    #expect(!room.admits(life(UInt64(most + 1)), in: zone))
+    // Counted anew, the places are as many.
+    room.count(in: zone)
+    #expect(!room.admits(life(UInt64(most + 1)), in: zone))
+    #expect(room.admits(Author(device: EngineFamily.id(77), incarnation: 1 << 32), in: zone))
+  }
+
   @Test("Records of a life count only if its first change cites that life in the members' log")
   func unannounced() throws {
     var family = try EngineFamily(3)
@@ -100,6 +201,15 @@ struct AuthorRoomTests {
     #expect(early.waiting == [.cause: 1])
     let late = try family.members[2].receive([fine], in: family.zone, nowMilliseconds: now)
     #expect(late.applied == 1)
+  }
+
+  /// A control zone in which a log has seen the first change of another.
+  private func witnessed(_ seen: Author, by author: Author, in zone: ZoneState) -> ZoneState {
+    var witness = zone.head(of: author)
+    witness.seen.advance(seen, to: 1)
+    var zone = zone
+    zone.set(witness)
+    return zone
   }
 
   @Test("All devices of a person share one room, and a newcomer still joins and writes")
@@ -128,17 +238,10 @@ struct AuthorRoomTests {
     }
     let next = Author(device: devices[0], incarnation: 999 << 32)
     // Another person's operation has seen it: then it has a place.
-    var witness = zone.head(of: family.members[2].author)
-    witness.seen.advance(next, to: 1)
-    var seen = zone
-    seen.set(witness)
-    #expect(room.admits(next, in: seen))
+    let (other, own) = (family.members[2].author, family.members[second].author)
+    #expect(room.admits(next, in: witnessed(next, by: other, in: zone)))
     // Its own person's word does not count.
-    var own = zone.head(of: family.members[second].author)
-    own.seen.advance(next, to: 1)
-    var alone = zone
-    alone.set(own)
-    #expect(!room.admits(next, in: alone))
+    #expect(!room.admits(next, in: witnessed(next, by: own, in: zone)))
     // Others are not touched.
     #expect(room.admits(Author(device: family.members[2].device, incarnation: 9 << 32), in: zone))
     #expect(room.admits(Author(device: EngineFamily.id(77), incarnation: 1 << 32), in: zone))
@@ -174,6 +277,8 @@ struct AuthorRoomTests {
         zone.set(head)
       }
       var witness = zone.head(of: family.members[2].author)
+      witness.seen = Frontier(
+        zone.heads.filter { $0.author.device == device }.map { ($0.author, 1) })
       witness.seen.advance(Author(device: device, incarnation: 9_999 << 32), to: 1)
       zone.set(witness)
       return zone

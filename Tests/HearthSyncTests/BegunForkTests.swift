@@ -95,6 +95,51 @@ struct BegunForkTests {
     #expect(try family.members[ben].zone(family.zone).forkEnds[author] == 2)
   }
 
+  @Test("A history that cannot be shown does not take the place of the applied one in a rebuild")
+  func unshown() throws {
+    var family = try EngineFamily(3)
+    let zone = family.zone
+    func receive(_ blob: [UInt8]) throws {
+      _ = try family.members[anna].receive([blob], in: zone, nowMilliseconds: now)
+    }
+    var forge = try Forge(family.members[mallory], zone)
+    let root = forge
+    let first = forge.change([.insert], record: 1)
+    var beside = forge
+    try receive(try forge.seal([first, forge.change([.insert], record: 2)]))
+    // Anna's change rests on both of Mallory's, of which the second then ends the log.
+    try family.write(anna, 7, [.insert])
+    _ = try family.published(anna, zone)
+    try receive(try beside.seal([beside.change([.insert], record: 3)]))
+    let author = family.members[mallory].author
+    #expect(try family.members[anna].zone(zone).forkEnds[author] == 2)
+    // The third history parts at the first change, is too large to be shown, and has seen what Anna
+    // had not seen when she wrote.
+    try family.write(ben, 8, [.insert])
+    for blob in try family.published(ben, zone) { try receive(blob) }
+    var other = root
+    var changes = [other.change([.insert], record: 4)]
+    let seen = try family.members[ben].zone(zone).head(of: family.members[ben].author)
+    changes[0].seen = FrontierDifference(
+      heads: [
+        CitedHead(
+          author: seen.author, sequence: seen.sequence, hash: CitedHead.prefix(of: seen.hash))
+      ])
+    other.head.hash = other.hash(changes[0])
+    // Random letters, which cannot be packed.
+    var random = SplitMix64(seed: 1)
+    let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-")
+    let text = String((0..<Limits.maximumValueBytes - 16).map { _ in letters[random.below(64)] })
+    changes.append(
+      other.change([.insert, .assign(EngineFamily.register, .text(text))], record: 5))
+    let blob = try other.seal(changes)
+    #expect(blob.count > ControlLimits.maximumEvidenceBytes)
+    try receive(blob)
+    let before = try family.members[anna].zone(zone).heads
+    try Rebuild.rebuild(zone, in: &family.members[anna], nowMilliseconds: now)
+    #expect(try family.members[anna].zone(zone).heads == before)
+  }
+
   @Test("A log is known only up to a false claim, also where it is proven to end later")
   func claimBeforeFork() throws {
     var family = try EngineFamily(3)

@@ -353,7 +353,7 @@ struct ComparingTests {
     for _ in 0..<2 { for member in here { try sync(member, &world, at: later) } }
     for member in here { #expect(notices(member, world).isEmpty, "seed \(seed), the end") }
     let compared = try here.reduce(0) { sum, member in
-      let fact = world.family.members[member].store.facts.value(
+      let fact = world.family.members[member].store.facts.bytes(
         of: "compared.\(world.family.zone.hex)")
       return sum + (try fact.map { try StateComparison($0).peers.count } ?? 0)
     }

@@ -204,18 +204,10 @@ struct ControlForkTests {
     #expect(family.membership(0).devices.count == 3)
   }
 
-  @Test(
-    "Decoys that a stolen founder's device shows of its own log take nothing from anybody",
-    arguments: [1, 2, 9, 100])
-  func decoys(count: Int) throws {
-    // Everybody but the founder rests on what comes after this.
-    var family = try EngineFamily(1)
-    let early = try Forge(family.members[0], family.control)
-    let guests = [
-      try family.join(by: 0, role: .member), try family.join(by: 0, role: .member),
-    ]
-    try family.set(guests[1], 1, 1)
-    try family.meet([0] + guests)
+  /// What a founder's stolen device publishes, which shows decoys of its own log.
+  private func shownDecoys(
+    _ count: Int, of early: Forge, in family: EngineFamily
+  ) throws -> [[UInt8]] {
     var thief = try Engine(
       store: family.members[0].store.copied(), identity: family.members[0].identity,
       incarnation: Incarnations.next(after: family.members[0].incarnation),
@@ -238,9 +230,24 @@ struct ControlForkTests {
         ], group: family.group, in: &thief, nowMilliseconds: now)
     }
     _ = try Sealing.seal(family.control, in: &thief)
-    let blobs = try thief.store.log.segments(of: family.control)
+    return try thief.store.log.segments(of: family.control)
       .filter { $0.author == thief.author }
       .compactMap { try thief.store.log.bytes(of: $0.digest, in: family.control) }
+  }
+
+  @Test(
+    "Decoys that a stolen founder's device shows of its own log take nothing from anybody",
+    arguments: [1, 2, 9, 100])
+  func decoys(count: Int) throws {
+    // Everybody but the founder rests on what comes after this.
+    var family = try EngineFamily(1)
+    let early = try Forge(family.members[0], family.control)
+    let guests = [
+      try family.join(by: 0, role: .member), try family.join(by: 0, role: .member),
+    ]
+    try family.set(guests[1], 1, 1)
+    try family.meet([0] + guests)
+    let blobs = try shownDecoys(count, of: early, in: family)
     for guest in guests {
       _ = try family.members[guest].receive(blobs, in: family.control, nowMilliseconds: now)
       // One content alone contradicts nothing.

@@ -26,6 +26,8 @@ struct ControlOperationGoldenTests {
   func kinds() throws {
     let home = try GoldenHousehold()
     try expect(.genesis(home.genesis), is: "control-genesis")
+    let shopping = try #require(ApplicationIdentifier("org.example.shopping"))
+    try expect(.genesis(home.genesis(of: shopping)), is: "control-genesis-application")
     try expect(.epoch(try home.grant()), is: "control-epoch")
     try expect(.inviteCreate(try home.inviteCreate()), is: "control-invite-create")
     try expect(.inviteClose(invite: try home.inviteID()), is: "control-invite-close")

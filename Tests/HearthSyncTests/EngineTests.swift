@@ -162,33 +162,39 @@ struct ReopenTests {
         }
       ),
     ]
-    for (what, call) in calls {
-      var writes = 0
-      while true {
-        let before = family.members[0]
-        let store = before.store
-        store.writesUntilFailure = writes
-        let isDone: Bool
-        do {
-          try call(&family.members[0])
-          isDone = true
-        } catch is MemoryStore.Misuse {
-          isDone = false
-        }
-        store.writesUntilFailure = nil
-        let again = try EngineFamily.reopened(family.members[0])
-        let engine = family.members[0]
-        #expect(engine.zones.map(\.heads) == again.zones.map(\.heads), "\(what) at \(writes)")
-        #expect(engine.incarnation == again.incarnation)
-        if isDone { break }
-        #expect(engine.zones.map(\.heads) == before.zones.map(\.heads), "\(what) at \(writes)")
-        #expect(engine.incarnation == before.incarnation, "\(what) at \(writes)")
-        writes += 1
-      }
-      #expect(writes > 0, "\(what)")
-    }
+    for (what, call) in calls { try failAtEachWrite(what, call, &family) }
     try family.settle()
     #expect(try family.digests().count == 1)
+  }
+
+  /// Lets a call fail at its first write, then at its second, until it succeeds.
+  private func failAtEachWrite(
+    _ what: String, _ call: (inout Engine<MemoryStore>) throws -> Void,
+    _ family: inout EngineFamily
+  ) throws {
+    var writes = 0
+    while true {
+      let before = family.members[0]
+      let store = before.store
+      store.writesUntilFailure = writes
+      let isDone: Bool
+      do {
+        try call(&family.members[0])
+        isDone = true
+      } catch is MemoryStore.Misuse {
+        isDone = false
+      }
+      store.writesUntilFailure = nil
+      let again = try EngineFamily.reopened(family.members[0])
+      let engine = family.members[0]
+      #expect(engine.zones.map(\.heads) == again.zones.map(\.heads), "\(what) at \(writes)")
+      #expect(engine.incarnation == again.incarnation)
+      if isDone { break }
+      #expect(engine.zones.map(\.heads) == before.zones.map(\.heads), "\(what) at \(writes)")
+      #expect(engine.incarnation == before.incarnation, "\(what) at \(writes)")
+      writes += 1
+    }
+    #expect(writes > 0, "\(what)")
   }
 }
 
@@ -309,6 +315,35 @@ struct WriteLimitTests {
 
 @Suite("What to fetch and what to give")
 struct SyncPlanTests {
+  private func name(_ segment: StoredSegment, in zone: ZoneState) -> SegmentName {
+    SegmentName(
+      zoneTag: zone.tag, authorTag: zone.authorTag(of: segment.author.device),
+      incarnation: segment.author.incarnation, first: segment.first, last: segment.last,
+      digest: segment.digest)
+  }
+
+  /// Somebody who has followed the invitation, and has the members' log and nothing else.
+  private func latecomer(in family: inout EngineFamily) throws -> Engine<MemoryStore> {
+    var late = try EngineFamily.engine()
+    _ = try JoiningByInvitation.begin(
+      family.capsule, with: family.secret, in: &late, nowMilliseconds: now)
+    _ = try late.receive(
+      try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+    return late
+  }
+
+  /// A transport that lost something gets exactly that.
+  private func expectGivenAgain(
+    _ all: [SegmentName], _ stored: [StoredSegment], in zone: ZoneState, by device: DeviceID
+  ) {
+    for lost in all {
+      let rest = TransportListing(segments: all.filter { $0 != lost })
+      let given = SyncPlan(zone: zone, stored: stored, pending: []).publications(
+        to: rest, stored: stored, trusted: [], of: zone, by: device)
+      #expect(given.map(\.name) == [lost])
+    }
+  }
+
   @Test(
     "From any part of a listing, what is fetched brings the log on, never back; equals are silent",
     arguments: [UInt64(1), 2, 3])
@@ -324,18 +359,8 @@ struct SyncPlanTests {
     let source = family.members[0]
     let zone = try source.zone(family.zone)
     let stored = try source.store.log.segments(of: family.zone)
-    func name(_ segment: StoredSegment) -> SegmentName {
-      SegmentName(
-        zoneTag: zone.tag, authorTag: zone.authorTag(of: segment.author.device),
-        incarnation: segment.author.incarnation, first: segment.first, last: segment.last,
-        digest: segment.digest)
-    }
-    let all = stored.map(name)
-    var late = try EngineFamily.engine()
-    _ = try JoiningByInvitation.begin(
-      family.capsule, with: family.secret, in: &late, nowMilliseconds: now)
-    _ = try late.receive(
-      try family.published(0, family.control), in: family.control, nowMilliseconds: now)
+    let all = stored.map { name($0, in: zone) }
+    var late = try latecomer(in: &family)
     func plan() throws -> SyncPlan {
       SyncPlan(
         zone: try late.zone(family.zone), stored: try late.store.log.segments(of: family.zone),
@@ -367,13 +392,7 @@ struct SyncPlanTests {
         to: listing, stored: late.store.log.segments(of: family.zone), trusted: [], of: zone,
         by: late.device
       ).isEmpty)
-    // A transport that lost something gets exactly that.
-    for lost in all {
-      let rest = TransportListing(segments: all.filter { $0 != lost })
-      let given = SyncPlan(zone: zone, stored: stored, pending: []).publications(
-        to: rest, stored: stored, trusted: [], of: zone, by: source.device)
-      #expect(given.map(\.name) == [lost])
-    }
+    expectGivenAgain(all, stored, in: zone, by: source.device)
   }
 
   @Test("A larger segment that covers smaller ones is fetched in their place")

@@ -24,13 +24,15 @@ struct GoldenHousehold {
     invite = try InviteSecret(seed: SecretBytes(consuming: &seed))
   }
 
-  var genesis: ControlOperation.Genesis {
+  var genesis: ControlOperation.Genesis { genesis(of: .household) }
+
+  func genesis(of application: ApplicationIdentifier) -> ControlOperation.Genesis {
     ControlOperation.Genesis(
       nonce: Identifier(high: repeated(0xa1), low: repeated(0xa1)), database: .shared,
       controlZone: GoldenHousehold.controlZone,
       zones: [.init(id: GoldenHousehold.zone, name: "Home")], founder: GoldenHousehold.anna,
       founderName: "Anna", device: card(laptop, named: "laptop"),
-      createdMilliseconds: GoldenHousehold.created)
+      createdMilliseconds: GoldenHousehold.created, application: application)
   }
 
   var group: GroupID { ControlIdentity.groupID(of: genesis) }
@@ -55,11 +57,14 @@ struct GoldenHousehold {
 
   /// One operation of every kind that has come after the first six, by the name of its file.
   func later() throws -> [(name: String, operation: ControlOperation)] {
+    try laterAboutPeople() + laterAboutZones()
+  }
+
+  private func laterAboutPeople() throws -> [(name: String, operation: ControlOperation)] {
     let join = try join()
     let device = try #require(ControlIdentity.deviceID(of: join.device))
     let author = Author(device: device, incarnation: 1 << 32)
     let zone = GoldenHousehold.zone
-    let epoch = try grant().epoch
     let signature = GoldenHousehold.signature
     let cut = Cut(
       entries: [
@@ -93,6 +98,16 @@ struct GoldenHousehold {
             person: ben, device: join.device, revokesOthers: true, cut: none,
             signature: signature))
       ),
+    ]
+  }
+
+  private func laterAboutZones() throws -> [(name: String, operation: ControlOperation)] {
+    let join = try join()
+    let device = try #require(ControlIdentity.deviceID(of: join.device))
+    let author = Author(device: device, incarnation: 1 << 32)
+    let zone = GoldenHousehold.zone
+    let epoch = try grant().epoch
+    return [
       (
         "fork-proof",
         .forkProof(

@@ -234,10 +234,11 @@ struct LiarScheduleTests {
         for head in try family.members[other].zone(family.zone).heads
         where head.author.device == family.members[other].device {
           let here = zone.head(of: head.author)
-          #expect(
-            here.sequence == head.sequence && here.hash == head.hash && here.forkedAt == nil,
+          let isWhole =
+            here.sequence == head.sequence && here.hash == head.hash && here.forkedAt == nil
+          let words: Comment =
             "seed \(seed) \(kind): what \(other) wrote, with \(member): \(here.sequence)"
-          )
+          #expect(isWhole, words)
         }
       }
       // Only who took on trust what lies below a snapshot may differ, in the liar's changes.

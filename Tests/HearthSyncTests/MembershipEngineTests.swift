@@ -486,7 +486,7 @@ struct MembershipEngineTests {
       let start = total &- written
       try family.members[0].store.transaction {
         try family.members[0].store.facts.set(
-          EpochKeys.epochFact(epoch), to: start.fixedBytes)
+          EpochKeys.epochFact(epoch), to: start)
       }
       try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now)
       #expect((try family.members[0].zone(family.zone).currentEpoch?.id != epoch) == isDue)

@@ -269,18 +269,23 @@ struct MembershipNegativeTests {
     }
   }
 
+  /// A key, sealed for a member.
+  private func wrap(
+    _ key: EpochKey, for member: Int, _ family: EngineFamily
+  ) throws -> ControlOperation.Wrap {
+    ControlOperation.Wrap(
+      recipient: family.members[member].device,
+      sealed: try key.sealKey(to: family.members[member].identity.publicKeys.boxKey))
+  }
+
   @Test("Negative 16: a wrong key in one wrap is found, complained about and healed")
   func wrongWrap() throws {
     var family = try EngineFamily(3)
     let epoch = try EpochKey.random(groupID: family.group.bytes, zoneID: family.zone.bytes)
     let wrong = try EpochKey.random(groupID: family.group.bytes, zoneID: family.zone.bytes)
     let previous = try #require(try family.members[0].zone(family.zone).currentEpoch?.id)
-    let wraps = try (0..<3).map { member in
-      ControlOperation.Wrap(
-        recipient: family.members[member].device,
-        sealed: try (member == 2 ? wrong : epoch).sealKey(
-          to: family.members[member].identity.publicKeys.boxKey))
-    }.sorted { $0.recipient < $1.recipient }
+    let wraps = try (0..<3).map { try wrap($0 == 2 ? wrong : epoch, for: $0, family) }
+      .sorted { $0.recipient < $1.recipient }
     let bytes = try forged(
       [.epoch(.init(zone: family.zone, epoch: epoch.id, previous: [previous], wraps: wraps))],
       by: 1, family)
@@ -299,17 +304,10 @@ struct MembershipNegativeTests {
     #expect(complaints == [epoch.id])
     try family.send(2, to: [0])
     // Whoever made it answers with another wrong one: it does not silence the complaint.
+    let answer = try wrap(wrong, for: 2, family)
     let bogus = try forged(
-      [
-        .wrapAdd(
-          .init(
-            zone: family.zone, epoch: epoch.id,
-            wraps: [
-              .init(
-                recipient: family.members[2].device,
-                sealed: try wrong.sealKey(to: family.members[2].identity.publicKeys.boxKey))
-            ]))
-      ], by: 1, family, beyond: 1)
+      [.wrapAdd(.init(zone: family.zone, epoch: epoch.id, wraps: [answer]))], by: 1, family,
+      beyond: 1)
     try take(bogus, [0, 2], &family)
     try Maintenance.maintain(in: &family.members[0], nowMilliseconds: now)
     try Maintenance.maintain(in: &family.members[2], nowMilliseconds: now)
@@ -446,6 +444,22 @@ struct MembershipNegativeTests {
     }
   }
 
+  /// Lets somebody follow an invitation with a copy of the members' log, and returns what all then
+  /// receive.
+  private func follow(
+    _ made: MadeInvitation, as number: Int, with log: [[UInt8]], _ family: inout EngineFamily
+  ) throws -> [[UInt8]] {
+    var engine = try EngineFamily.engine()
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &engine, nowMilliseconds: now)
+    _ = try engine.receive(log, in: family.control, nowMilliseconds: now)
+    try JoiningByInvitation.finish(
+      opened, with: made.secret, person: EngineFamily.id(50 + number), personName: "J\(number)",
+      deviceName: "j\(number)", in: &engine, nowMilliseconds: now)
+    family.members.append(engine)
+    return try family.published(family.members.count - 1, family.control)
+  }
+
   @Test(
     "Negative 20: an invitation admits no more than its uses, and none when closed; keys change")
   func invitationUses() throws {
@@ -454,18 +468,7 @@ struct MembershipNegativeTests {
       to: family.group, named: "Home", role: .member, maximumUses: 2,
       expiresMilliseconds: now + 1_000, in: &family.members[0], nowMilliseconds: now)
     let log = try family.published(0, family.control)
-    var joined: [[[UInt8]]] = []
-    for number in 0..<3 {
-      var engine = try EngineFamily.engine()
-      let opened = try JoiningByInvitation.begin(
-        made.capsule, with: made.secret, in: &engine, nowMilliseconds: now)
-      _ = try engine.receive(log, in: family.control, nowMilliseconds: now)
-      try JoiningByInvitation.finish(
-        opened, with: made.secret, person: EngineFamily.id(50 + number), personName: "J\(number)",
-        deviceName: "j\(number)", in: &engine, nowMilliseconds: now)
-      family.members.append(engine)
-      joined.append(try family.published(family.members.count - 1, family.control))
-    }
+    let joined = try (0..<3).map { try follow(made, as: $0, with: log, &family) }
     for blobs in joined + joined.reversed() {
       for member in 0..<5 {
         _ = try family.members[member].receive(

@@ -15,10 +15,7 @@ struct MembershipRecoveryTests {
     var family = try EngineFamily(2)
     let old = try SigningKeyPair(seed: SecretKey.random())
     let new = try SigningKeyPair(seed: SecretKey.random())
-    let box = try DeviceIdentity.generate().identity.boxPair.publicKey.bytes
-    try RecoveryKeys.set(
-      sign: old.publicKey.bytes, box: box, in: family.group, by: &family.members[1],
-      nowMilliseconds: now)
+    let box = try setWords(old, of: &family)
     #expect(throws: SyncError(.notAllowed, "")) {
       try RecoveryKeys.rotate(
         sign: new.publicKey.bytes, box: box, in: family.group,
@@ -54,7 +51,23 @@ struct MembershipRecoveryTests {
       by: &family.members[second], nowMilliseconds: now)
     try family.meet([0, 1, second])
     #expect(family.membership(1).recovery.recoveryKeys(of: person)?.sign == old.publicKey.bytes)
-    // Nor does the signature of one place in the log serve at another.
+  }
+
+  /// Sets the first words of the second member, and returns the key to which they seal.
+  private func setWords(_ words: SigningKeyPair, of family: inout EngineFamily) throws -> [UInt8] {
+    let box = try DeviceIdentity.generate().identity.boxPair.publicKey.bytes
+    try RecoveryKeys.set(
+      sign: words.publicKey.bytes, box: box, in: family.group, by: &family.members[1],
+      nowMilliseconds: now)
+    return box
+  }
+
+  @Test("The signature of one place in the log does not serve at another")
+  func replayedConsent() throws {
+    var family = try EngineFamily(2)
+    let old = try SigningKeyPair(seed: SecretKey.random())
+    let new = try SigningKeyPair(seed: SecretKey.random())
+    let box = try setWords(old, of: &family)
     var replayed: [UInt8] = []
     _ = try? RecoveryKeys.rotate(
       sign: new.publicKey.bytes, box: box, in: family.group,

@@ -138,7 +138,29 @@ struct NewcomerWorld {
     return number
   }
 
-  /// The same by an invitation that needs an approval, given by a member.
+  /// A new device that reads the members' log alone before it joins, and then begins from the
+  /// snapshot that lies on the shelf.
+  ///
+  /// - Returns: its number.
+  mutating func beginFromSnapshot(_ made: MadeInvitation) throws -> Int {
+    var engine = try EngineFamily.engine()
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &engine, nowMilliseconds: NewcomerWorld.now)
+    var report = TransportReport(setting: "shelf")
+    try engine.pull(
+      family.control, from: shelf, anchorFile: ForgetfulAnchor(),
+      nowMilliseconds: NewcomerWorld.now, &report)
+    try JoiningByInvitation.finish(
+      opened, with: made.secret, person: EngineFamily.id(900), personName: "Nina",
+      deviceName: "tablet", in: &engine, nowMilliseconds: NewcomerWorld.now)
+    family.members.append(engine)
+    let nina = family.members.count - 1
+    try sync(nina)
+    #expect(reports[nina]?.begunFromSnapshots == 1)
+    return nina
+  }
+
+  /// The same as ``follow`` by an invitation that needs an approval, given by a member.
   mutating func askAndEnter(_ made: MadeInvitation, approvedBy member: Int) throws -> Int {
     var engine = try EngineFamily.engine()
     let opened = try JoiningByInvitation.begin(

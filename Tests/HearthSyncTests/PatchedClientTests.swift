@@ -53,6 +53,41 @@ struct PatchedClientTests {
       } + [.delete]
   }
 
+  /// An event of every type, and every operation on records of every type: on a person's own, on
+  /// one that is there, and on one that is not.
+  private func forgedChanges(
+    of types: [RecordSchema], by own: PersonID, in zone: ZoneID, _ forge: inout Forge
+  ) -> [Change] {
+    var changes: [Change] = []
+    for schema in types {
+      if schema.id.isEvent {
+        changes.append(
+          forge.change(operations: { dot in
+            let id = eventID(in: zone, type: schema.id, dot: dot, index: 0)
+            return [
+              Operation(
+                RecordKey(type: schema.id, id: id),
+                .event(
+                  schema.fields.map { field in
+                    // Of itself, as far as it tells of anybody.
+                    EventField(field.id, field.name == "person" ? .bytes(own.bytes) : .int(66))
+                  }))
+            ]
+          }))
+        continue
+      }
+      for id in [own, EngineFamily.id(77), EngineFamily.id(88)] {
+        let key = RecordKey(type: schema.id, id: id)
+        for body in bodies(of: schema) {
+          // With a clock ahead, so that it would win over what is there.
+          changes.append(
+            forge.change(operations: { _ in [Operation(key, body)] }, time: now + 60_000))
+        }
+      }
+    }
+    return changes
+  }
+
   /// The records of types, in order, as a member holds them.
   private func records(
     _ keys: [RecordKey], of member: Int, _ family: EngineFamily
@@ -84,33 +119,7 @@ struct PatchedClientTests {
     #expect(before.count == there.count + others.count)
 
     var forge = try Forge(family.members[client], family.zone)
-    var changes: [Change] = []
-    for schema in types {
-      if schema.id.isEvent {
-        changes.append(
-          forge.change(operations: { dot in
-            let id = eventID(in: family.zone, type: schema.id, dot: dot, index: 0)
-            return [
-              Operation(
-                RecordKey(type: schema.id, id: id),
-                .event(
-                  schema.fields.map { field in
-                    // Of itself, as far as it tells of anybody.
-                    EventField(field.id, field.name == "person" ? .bytes(own.bytes) : .int(66))
-                  }))
-            ]
-          }))
-        continue
-      }
-      for id in [own, EngineFamily.id(77), EngineFamily.id(88)] {
-        let key = RecordKey(type: schema.id, id: id)
-        for body in bodies(of: schema) {
-          // With a clock ahead, so that it would win over what is there.
-          changes.append(
-            forge.change(operations: { _ in [Operation(key, body)] }, time: now + 60_000))
-        }
-      }
-    }
+    let changes = forgedChanges(of: types, by: own, in: family.zone, &forge)
     let report = try family.members[judge].receive(
       [try forge.seal(changes)], in: family.zone, nowMilliseconds: now)
     // It is a good log of a good device: taken, passed on, and without effect.

@@ -113,41 +113,47 @@ struct SnapshotGoldenTests {
     #expect(throws: CodecError.self) { try read([Dot(author: first, sequence: 2)]) }
   }
 
+  /// The stream of a zone with a given table of authors, written by hand.
+  private static func handWritten(
+    _ zone: ZoneState, _ table: AuthorTable, _ shelf: RecordShelf
+  ) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(SnapshotWriter.version)
+    writer.identifier(zone.id)
+    writer.varint(table.authors.count)
+    for author in table.authors { writer.author(author) }
+    writer.varint(zone.heads.count)
+    for head in zone.heads {
+      writer.varint(table.number(of: head.author))
+      writer.varint(head.sequence)
+      writer.raw(head.hash)
+      writer.fixed64(head.time.rawValue)
+      table.encode(head.seen, into: &writer)
+      table.encode(head.controlSeen, into: &writer)
+    }
+    writer.varint(0)
+    var records: [(id: RecordID, state: RecordState)] = []
+    for (key, record) in shelf.records {
+      if case .record(let state) = record, key.type == .record(1) {
+        records.append((key.id, state))
+      }
+    }
+    if !records.isEmpty {
+      writer.varint(1)
+      var encoder = RecordBlockEncoder(authors: table)
+      for record in records { encoder.append(record.id, record.state) }
+      encoder.finish(into: &writer)
+    }
+    writer.varint(0)
+    return writer.bytes
+  }
+
   @Test("a table with an author too many, and a change beyond the heads, are refused")
   func strangers() throws {
     let zone = try SnapshotGoldenTests.zone()
     let stranger = Author(device: Identifier(high: .max, low: .max), incarnation: 1)
     func stream(_ authors: [Author], _ shelf: RecordShelf) throws -> [UInt8] {
-      let table = AuthorTable(authors)
-      var writer = ByteWriter()
-      writer.byte(SnapshotWriter.version)
-      writer.identifier(zone.id)
-      writer.varint(table.authors.count)
-      for author in table.authors { writer.author(author) }
-      writer.varint(zone.heads.count)
-      for head in zone.heads {
-        writer.varint(table.number(of: head.author))
-        writer.varint(head.sequence)
-        writer.raw(head.hash)
-        writer.fixed64(head.time.rawValue)
-        table.encode(head.seen, into: &writer)
-        table.encode(head.controlSeen, into: &writer)
-      }
-      writer.varint(0)
-      var records: [(id: RecordID, state: RecordState)] = []
-      for (key, record) in shelf.records {
-        if case .record(let state) = record, key.type == .record(1) {
-          records.append((key.id, state))
-        }
-      }
-      if !records.isEmpty {
-        writer.varint(1)
-        var encoder = RecordBlockEncoder(authors: table)
-        for record in records { encoder.append(record.id, record.state) }
-        encoder.finish(into: &writer)
-      }
-      writer.varint(0)
-      return writer.bytes
+      SnapshotGoldenTests.handWritten(zone, AuthorTable(authors), shelf)
     }
     func read(_ bytes: [UInt8]) throws {
       var reader = try SnapshotReader(bytes, zone: zone.id)

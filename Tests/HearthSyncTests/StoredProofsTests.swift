@@ -14,7 +14,7 @@ struct StoredProofsTests {
       let name = "proofs.\(family.group.hex)"
       let people = member.membership(of: family.group).people.count
       #expect(people == 3)
-      let bytes = try #require(member.store.facts.value(of: name))
+      let bytes = try #require(member.store.facts.bytes(of: name))
       let proofs = member.membership(of: family.group).proofs
       #expect(try ProofBook(decoding: bytes).count == proofs.count)
 
@@ -30,7 +30,7 @@ struct StoredProofsTests {
         none.byte(0)
       }
       func store(_ value: [UInt8]) throws {
-        try member.store.transaction { try member.store.facts.set(name, to: value) }
+        try member.store.transaction { try member.store.facts.setBytes(of: name, to: value) }
       }
       try store(none.bytes)
       #expect(try EngineFamily.reopened(member).membership(of: family.group).people.isEmpty)

@@ -24,7 +24,7 @@ struct WrongBaseTests {
       head.hash[0] ^= 1
       try store.zones.save([head], of: world.family.zone)
     }
-    let nina = try join(made, &world)
+    let nina = try world.beginFromSnapshot(made)
     for value in [500, 501] { try world.family.set(nina, value, Int64(value)) }
     try world.sync(nina)
     try world.sync(0)
@@ -34,27 +34,6 @@ struct WrongBaseTests {
     try world.family.set(0, 3, 44)
     try world.sync(0)
     return (world, nina)
-  }
-
-  /// Lets Nina in, who begins from the snapshot that lies there.
-  ///
-  /// - Returns: her number.
-  private func join(_ made: MadeInvitation, _ world: inout NewcomerWorld) throws -> Int {
-    var engine = try EngineFamily.engine()
-    let opened = try JoiningByInvitation.begin(
-      made.capsule, with: made.secret, in: &engine, nowMilliseconds: now)
-    var report = TransportReport(setting: "shelf")
-    try engine.pull(
-      world.family.control, from: world.shelf, anchorFile: ForgetfulAnchor(),
-      nowMilliseconds: now, &report)
-    try JoiningByInvitation.finish(
-      opened, with: made.secret, person: EngineFamily.id(900), personName: "Nina",
-      deviceName: "tablet", in: &engine, nowMilliseconds: now)
-    world.family.members.append(engine)
-    let nina = world.family.members.count - 1
-    try world.sync(nina)
-    #expect(world.reports[nina]?.begunFromSnapshots == 1)
-    return nina
   }
 
   /// Publishes the snapshot of a copy of a member whose store was changed.
@@ -183,7 +162,7 @@ struct WrongBaseTests {
     let made = try world.invite(by: 2)
     try world.sync(2)
     try publish(2, in: world) { _ in }
-    let nina = try join(made, &world)
+    let nina = try world.beginFromSnapshot(made)
     try world.family.set(1, 1, 77)
     try world.sync(1)
     try world.sync(nina)

@@ -34,6 +34,43 @@ struct ForkTests {
     }
   }
 
+  private func move(_ node: Node, from old: String, to new: String) async throws {
+    _ = try await node.transports.add(folder: new)
+    try await node.transports.remove(old)
+  }
+
+  /// Starts a disk image twice; the second copy has another folder.
+  private func startTwice(
+    _ name: String, of family: Family, away: String
+  ) async throws -> (Node, twin: Node) {
+    try FileManager.default.copyItem(atPath: family.home(name), toPath: family.home("Twin"))
+    let node = try await Node.open(
+      at: family.home(name), schema: Family.schema, trustingFiles: true)
+    let twin = try await Node.open(
+      at: family.home("Twin"), schema: Family.schema, trustingFiles: true)
+    try await move(twin, from: family.folder, to: away)
+    return (node, twin)
+  }
+
+  /// A node knows of one fork, and has what everybody else wrote, also built anew.
+  ///
+  /// - Returns: how many notices there are.
+  private func expectForkKnown(to node: Node, in zone: ZoneID) async throws -> Int {
+    #expect(try await node.state(id(40), in: zone)?.shown(Note.votes) == .int(2))
+    #expect(try await node.state(id(1), in: zone)?.shown(Note.title) == .text("shared"))
+    let status = try #require(try await node.diagnostics.zones().first { $0.zone.id == zone })
+    let notices = try await node.notices().filter { $0.kind == .fork }
+    // Who learns of it from the members' log has it in its status alone.
+    #expect(status.forks.count == 1)
+    #expect(notices.count <= status.forks.count)
+    for notice in notices { #expect(notice.text.contains("phone published two different")) }
+    let digest = try await node.digest(of: zone)
+    try await node.rebuild(zone)
+    #expect(try await node.digest(of: zone) == digest)
+    #expect(try await node.integrity.verify().isSound)
+    return notices.count
+  }
+
   @Test("Two histories of one life are told, held back, and harm nobody else", arguments: [0, 1])
   func fork(order: Int) async throws {
     let family = try Family()
@@ -44,19 +81,12 @@ struct ForkTests {
     let away = family.home("away-folder")
     try FileManager.default.copyItem(atPath: family.folder, toPath: away)
     try await nodes[1].close()
-    try FileManager.default.copyItem(atPath: family.home("Ben"), toPath: family.home("Twin"))
-    let ben = try await Node.open(
-      at: family.home("Ben"), schema: Family.schema, trustingFiles: true)
-    let twin = try await Node.open(
-      at: family.home("Twin"), schema: Family.schema, trustingFiles: true)
-    _ = try await twin.transports.add(folder: away)
-    try await twin.transports.remove(family.folder)
+    let (ben, twin) = try await startTwice("Ben", of: family, away: away)
     try await writeApart(ben, twin, in: zone)
     // Anna meets one history first, Carla the other.
     let (here, there) = order == 0 ? (nodes[0], nodes[2]) : (nodes[2], nodes[0])
     _ = try await here.sync()
-    _ = try await there.transports.add(folder: away)
-    try await there.transports.remove(family.folder)
+    try await move(there, from: family.folder, to: away)
     _ = try await there.sync()
     #expect(try await here.state(id(12), in: zone) != nil)
     #expect(try await there.state(id(22), in: zone) != nil)
@@ -66,29 +96,14 @@ struct ForkTests {
     try await ben.note(id(31), [.assign(Note.title, .text("later"))], in: zone)
     _ = try await ben.sync()
     try carry(away, family.folder)
-    _ = try await there.transports.add(folder: family.folder)
-    try await there.transports.remove(away)
+    try await move(there, from: away, to: family.folder)
     try await here.note(id(40), [.count(Note.votes, 1)], in: zone)
     try await there.note(id(40), [.count(Note.votes, 1)], in: zone)
     for _ in 0..<3 {
       for node in [here, there] { _ = try await node.sync() }
     }
     var told = 0
-    for node in [here, there] {
-      #expect(try await node.state(id(40), in: zone)?.shown(Note.votes) == .int(2))
-      #expect(try await node.state(id(1), in: zone)?.shown(Note.title) == .text("shared"))
-      let status = try #require(try await node.diagnostics.zones().first { $0.zone.id == zone })
-      let notices = try await node.notices().filter { $0.kind == .fork }
-      // Who learns of it from the members' log has it in its status alone.
-      #expect(status.forks.count == 1)
-      #expect(notices.count <= status.forks.count)
-      told += notices.count
-      for notice in notices { #expect(notice.text.contains("phone published two different")) }
-      let digest = try await node.digest(of: zone)
-      try await node.rebuild(zone)
-      #expect(try await node.digest(of: zone) == digest)
-      #expect(try await node.integrity.verify().isSound)
-    }
+    for node in [here, there] { told += try await expectForkKnown(to: node, in: zone) }
     #expect(told >= 1, "order \(order)")
     // When they meet, the copy whose log is shorter notices, and writes on under a life of its own.
     _ = try await twin.transports.add(folder: family.folder)
@@ -104,6 +119,37 @@ struct ForkTests {
     }
   }
 
+  /// Somebody joins by a node's link, and writes a record.
+  private func newcomer(
+    _ name: String, by inviter: Node, to zone: ZoneID, writing record: UInt64, in family: Family
+  ) async throws -> Node {
+    let node = try await Node.create(
+      at: family.home(name), person: name, device: "phone", passphrase: nil,
+      schema: Family.schema)
+    let link = try await inviter.invitations.create(
+      to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
+    _ = try await node.invitations.join(try InvitationLink(text: link.text))
+    try await node.note(id(record), [.assign(Note.title, .text(name))], in: zone)
+    for other in [node, inviter, node] { _ = try await other.sync() }
+    return node
+  }
+
+  /// A node knows the fork of one life in the members' log, and both newcomers with their records.
+  private func expectBothIn(_ node: Node, _ control: ZoneID, _ zone: ZoneID, forked life: Author)
+    async throws
+  {
+    let state = try #require(await node.allZones().first { $0.id == control })
+    #expect(state.forkEnds.keys.map { $0 } == [life])
+    let membership = await node.membership(of: state.group)
+    #expect(
+      membership.people.map(\.name).sorted() == ["Anna", "Ben", "Carla", "Dan", "Eve"])
+    #expect(membership.voided.isEmpty)
+    for (number, title) in [(60, "Dan"), (61, "Eve")] as [(UInt64, String)] {
+      #expect(try await node.state(id(number), in: zone)?.shown(Note.title) == .text(title))
+    }
+    #expect(try await node.integrity.verify().isSound)
+  }
+
   @Test("A founder's image lets people in beside the founder: all are in, on all nodes")
   func peopleOfBoth() async throws {
     let family = try Family()
@@ -116,23 +162,11 @@ struct ForkTests {
       at: family.home("Anna"), schema: Family.schema, trustingFiles: true)
     let image = try await Node.open(
       at: family.home("Image"), schema: Family.schema, trustingFiles: true)
-    for node in [image, nodes[2]] {
-      _ = try await node.transports.add(folder: away)
-      try await node.transports.remove(family.folder)
-    }
-    var newcomers: [Node] = []
-    for (inviter, name) in [(anna, "Dan"), (image, "Eve")] {
-      let node = try await Node.create(
-        at: family.home(name), person: name, device: "phone", passphrase: nil,
-        schema: Family.schema)
-      let link = try await inviter.invitations.create(
-        to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
-      _ = try await node.invitations.join(try InvitationLink(text: link.text))
-      try await node.note(
-        id(name == "Dan" ? 60 : 61), [.assign(Note.title, .text(name))], in: zone)
-      for other in [node, inviter, node] { _ = try await other.sync() }
-      newcomers.append(node)
-    }
+    for node in [image, nodes[2]] { try await move(node, from: family.folder, to: away) }
+    let newcomers = [
+      try await newcomer("Dan", by: anna, to: zone, writing: 60, in: family),
+      try await newcomer("Eve", by: image, to: zone, writing: 61, in: family),
+    ]
     for node in [nodes[1], nodes[2]] { _ = try await node.sync() }
     // Beside the household's there is that of the private database.
     let group = try #require(await anna.allZones().first { $0.id == zone }).group
@@ -150,18 +184,7 @@ struct ForkTests {
     let control = try #require(await anna.allZones().first { $0.id == before.id })
     #expect(try await Family.digests(all, control.id).count == 1)
     #expect(try await Family.digests(all, zone).count == 1)
-    for node in all {
-      let state = try #require(await node.allZones().first { $0.id == control.id })
-      #expect(state.forkEnds.keys.map { $0 } == [life])
-      let membership = await node.membership(of: control.group)
-      #expect(
-        membership.people.map(\.name).sorted() == ["Anna", "Ben", "Carla", "Dan", "Eve"])
-      #expect(membership.voided.isEmpty)
-      for (number, title) in [(60, "Dan"), (61, "Eve")] as [(UInt64, String)] {
-        #expect(try await node.state(id(number), in: zone)?.shown(Note.title) == .text(title))
-      }
-      #expect(try await node.integrity.verify().isSound)
-    }
+    for node in all { try await expectBothIn(node, control.id, zone, forked: life) }
     #expect(await anna.incarnation == 2)
     #expect(await image.incarnation == 2)
     for node in [anna, image] {

@@ -12,11 +12,7 @@ struct FuzzTests {
   func links() throws {
     let corpus = try (0..<3).map { number in
       let folder = number == 0 ? nil : "/media/stick/höme \(number)"
-      let application = number == 2 ? "org.example.shopping" : nil
-      return Array(
-        InvitationLink(
-          secret: try InviteSecret.random(), folder: folder, application: application
-        ).text.utf8)
+      return Array(InvitationLink(secret: try InviteSecret.random(), folder: folder).text.utf8)
     }
     var mutator = Mutator(seed: 31, corpus: corpus)
     for _ in 0..<1_500 {

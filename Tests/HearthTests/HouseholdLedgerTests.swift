@@ -20,6 +20,30 @@ struct HouseholdLedgerTests {
     }
   }
 
+  /// A household on one node, under such a clock.
+  private struct Home {
+    let node: Node
+    let zone: ZoneID
+    let clock: StillClock
+
+    var today: CivilDate {
+      get throws {
+        try CivilDate(dayNumber: Int(clock.milliseconds / HouseholdLedgerTests.dayMilliseconds))
+      }
+    }
+
+    func write<Result: Sendable>(
+      _ body: @Sendable (HouseholdState, inout OperationBuilder) throws -> Result
+    ) async throws -> Result {
+      let today = try today
+      return try await node.write(to: zone) { source, dot in
+        var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
+        let result = try body(try HouseholdState(source: source, today: today), &builder)
+        return (builder.operations, result)
+      }
+    }
+  }
+
   @Test("Pages, periods and a rebuild agree after a closing, and after an undo in what it closed")
   func ledger() async throws {
     let family = try Family()
@@ -30,23 +54,13 @@ struct HouseholdLedgerTests {
       now: { clock.milliseconds })
     let zone = try await node.createHousehold(named: "Home")
     let anna = await node.person
-    func write<Result: Sendable>(
-      _ body: @Sendable (HouseholdState, inout OperationBuilder) throws -> Result
-    ) async throws -> Result {
-      let today = try CivilDate(
-        dayNumber: Int(clock.milliseconds / HouseholdLedgerTests.dayMilliseconds))
-      return try await node.write(to: zone) { source, dot in
-        var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)
-        let result = try body(try HouseholdState(source: source, today: today), &builder)
-        return (builder.operations, result)
-      }
-    }
+    let home = Home(node: node, zone: zone, clock: clock)
     let first = try CivilDate(dayNumber: 20_000)
     let rules = [
       try RecurrenceRule(.daily, from: first),
       try RecurrenceRule(.daily, every: 2, from: first, mode: .afterCompletion),
     ]
-    let chores = try await write { state, builder in
+    let chores = try await home.write { state, builder in
       try rules.map { rule in
         try state.chores.add(
           ChoreDraft(title: "Cat", points: 5, rule: rule), milliseconds: 1, in: &builder)
@@ -56,23 +70,23 @@ struct HouseholdLedgerTests {
     for _ in 0..<10 {  // Friday to Sunday of the week after
       for chore in chores {
         events.append(
-          try await write { state, builder in
-            let day = try CivilDate(
-              dayNumber: Int(clock.milliseconds / HouseholdLedgerTests.dayMilliseconds))
-            return try state.completions.add(
-              chore, occurrence: nil, by: anna, doneAt: (day, nil),
+          try await home.write { state, builder in
+            try state.completions.add(
+              chore, occurrence: nil, by: anna, doneAt: (home.today, nil),
               milliseconds: clock.milliseconds, in: &builder)
           })
       }
       clock.pass(days: 1)
     }
-    try await write { state, builder in
+    try await home.write { state, builder in
       let days = try state.periods.days(of: .week, named: nil)
       try state.periods.close(.week, first: days.first, last: days.last, in: &builder)
     }
     let undone = [events[12], events[13]]
     for event in undone {
-      try await write { try $0.completions.undo(event, by: anna, isAdministrator: true, in: &$1) }
+      try await home.write {
+        try $0.completions.undo(event, by: anna, isAdministrator: true, in: &$1)
+      }
     }
     try await expectAgreement(node, zone, anna, day: 20_010)
   }

@@ -61,7 +61,7 @@ struct NodeReplicasTests {
   }
 
   private func write(_ name: String, _ replicas: NodeReplicas) throws {
-    try replicas.store.transaction { try replicas.store.facts.set(name, to: [1]) }
+    try replicas.store.transaction { try replicas.store.facts.setBytes(of: name, to: [1]) }
   }
 
   /// Why a call cannot work now; nil if it can.
@@ -88,7 +88,7 @@ struct NodeReplicasTests {
         try other.close()
       }
       try home.expect(free: false)
-      #expect(try replicas.store.facts.value(of: "elsewhere") == [1])
+      #expect(try replicas.store.facts.bytes(of: "elsewhere") == [1])
       #expect(home.openings == 3, "it opened its replicas again")
       try await replicas.whileWaiting {}
       #expect(home.openings == 3, "nobody has written meanwhile")
@@ -176,7 +176,7 @@ struct NodeReplicasTests {
       }
     }
     #expect(refusal(of: replicas) == .closed)
-    #expect(throws: StoreError.self) { try replicas.store.facts.value(of: "kept") }
+    #expect(throws: StoreError.self) { try replicas.store.facts.bytes(of: "kept") }
     try home.expect(free: true)
   }
 
@@ -243,9 +243,9 @@ struct NodeReplicasTests {
     }
     let first = try open()
     try write("kept", first)
-    #expect(try first.store.facts.value(of: "kept") == [1])
+    #expect(try first.store.facts.bytes(of: "kept") == [1])
     let second = try open()
-    #expect(try second.store.facts.value(of: "kept") == nil)
+    #expect(try second.store.facts.bytes(of: "kept") == nil)
     try first.close()
     try second.close()
   }

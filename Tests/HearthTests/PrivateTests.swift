@@ -326,6 +326,15 @@ struct PrivateTests {
       role: role, isToOneself: true, maximumUses: 1, expiresInMilliseconds: 3_600_000)
   }
 
+  /// Takes the files of zones out of the folder, or puts them back.
+  private static func move(_ tags: [String], away isAway: Bool, in family: Family) throws {
+    for tag in tags {
+      let paths = [family.folder + "/z/" + tag, family.root.path + "/" + tag]
+      try FileManager.default.moveItem(
+        atPath: paths[isAway ? 0 : 1], toPath: paths[isAway ? 1 : 0])
+    }
+  }
+
   @Test("What has not arrived yet is waited for, told, and joined when it is there")
   func late() async throws {
     let family = try Family()
@@ -336,20 +345,13 @@ struct PrivateTests {
     let link = try await laptop.invitations.create(to: zone, Self.terms)
     let group = try #require(await laptop.privateDatabase.zone()).group
     let tags = await laptop.everyZone().filter { $0.group == group }.map(\.tag.hex)
-    func move(_ isAway: Bool) throws {
-      for tag in tags {
-        let paths = [family.folder + "/z/" + tag, family.root.path + "/" + tag]
-        try FileManager.default.moveItem(
-          atPath: paths[isAway ? 0 : 1], toPath: paths[isAway ? 1 : 0])
-      }
-    }
-    try move(true)
+    try Self.move(tags, away: true, in: family)
     let phone = try await Self.node("Anna", "phone", in: family)
     try await phone.invitations.join(link)
     #expect(try await phone.privateDatabase.status()?.pending?.waitsFor != nil)
     #expect(try await phone.privateDatabase.status()?.isShared == false)
     try await phone.keep(2, "meanwhile")
-    try move(false)
+    try Self.move(tags, away: false, in: family)
     _ = try await phone.sync()
     #expect(try await phone.privateDatabase.status()?.pending == nil)
     try await Family.settle([laptop, phone])
@@ -358,9 +360,9 @@ struct PrivateTests {
     // Where it was too late, a further link on the same device brings it.
     let third = try await laptop.invitations.create(to: zone, Self.terms)
     let tablet = try await Self.node("Anna", "tablet", in: family)
-    try move(true)
+    try Self.move(tags, away: true, in: family)
     try await tablet.invitations.join(third)
-    try move(false)
+    try Self.move(tags, away: false, in: family)
     let invite = try #require(
       await laptop.membership(of: group).invites.last { !$0.isClosed }?.operation.invite)
     try await laptop.invitations.close(invite, of: group)

@@ -22,6 +22,33 @@ private final class Bazaar {
     _ = try await publisher.publishing.makeKey()
   }
 
+  /// What lies in the place of a catalogue of two items is refused, and the items stay.
+  func refuse(_ data: Data?, at file: String, _ words: String) async throws {
+    if let data {
+      try data.write(to: URL(fileURLWithPath: file))
+    } else {
+      try FileManager.default.removeItem(atPath: file)
+    }
+    let result = try await refresh()
+    #expect(result.problem?.contains(words) == true, "\(result)")
+    #expect(result.kept.head?.version == 2)
+    #expect(try await ids() == ["a", "b"])
+  }
+
+  /// Another publisher's catalogue of the same name, as a folder carries it.
+  func foreignFile() async throws -> Data {
+    let other = try await Bazaar.node("other", in: family)
+    _ = try await other.publishing.makeKey()
+    let elsewhere = family.home("elsewhere")
+    try FileManager.default.createDirectory(
+      atPath: elsewhere, withIntermediateDirectories: true)
+    let foreign = try await other.publishing.publish(
+      Bazaar.drafts("evil"), named: "hearth", leastVersion: 9, to: [elsewhere])
+    return try Data(
+      contentsOf: URL(
+        fileURLWithPath: "\(elsewhere)/\(PublicPack.fileName(of: foreign.catalogue.id))"))
+  }
+
   static func node(_ name: String, in family: Family) async throws -> Node {
     try await Node.create(
       at: family.home(name), person: name, device: "phone", passphrase: nil,
@@ -165,20 +192,9 @@ struct PublicCatalogueTests {
     _ = try await bazaar.publish(Bazaar.drafts("a", "b"))
     #expect(try await bazaar.refresh().isNew)
     let good = try Data(contentsOf: URL(fileURLWithPath: file))
-    func refused(_ data: Data?, _ words: String) async throws {
-      if let data {
-        try data.write(to: URL(fileURLWithPath: file))
-      } else {
-        try FileManager.default.removeItem(atPath: file)
-      }
-      let result = try await bazaar.refresh()
-      #expect(result.problem?.contains(words) == true, "\(result)")
-      #expect(result.kept.head?.version == 2)
-      #expect(try await bazaar.ids() == ["a", "b"])
-    }
-    try await refused(old, "old copy")
-    try await refused(good.dropLast(), "damaged")
-    try await refused(Data(), "damaged")
+    try await bazaar.refuse(old, at: file, "old copy")
+    try await bazaar.refuse(good.dropLast(), at: file, "damaged")
+    try await bazaar.refuse(Data(), at: file, "damaged")
     for place in [60, 200, good.count - 1] {
       var flipped = good
       flipped[place] ^= 0x20
@@ -186,20 +202,8 @@ struct PublicCatalogueTests {
       #expect(try await bazaar.refresh().problem != nil, "byte \(place)")
       #expect(try await bazaar.ids() == ["a", "b"])
     }
-    // Another publisher's catalogue of the same name, under this one's file name.
-    let other = try await Bazaar.node("other", in: bazaar.family)
-    _ = try await other.publishing.makeKey()
-    let elsewhere = bazaar.family.home("elsewhere")
-    try FileManager.default.createDirectory(
-      atPath: elsewhere, withIntermediateDirectories: true)
-    let foreign = try await other.publishing.publish(
-      Bazaar.drafts("evil"), named: "hearth", leastVersion: 9, to: [elsewhere])
-    try await refused(
-      try Data(
-        contentsOf: URL(
-          fileURLWithPath: "\(elsewhere)/\(PublicPack.fileName(of: foreign.catalogue.id))")),
-      "another publisher")
-    try await refused(nil, "does not hold")
+    try await bazaar.refuse(try await bazaar.foreignFile(), at: file, "another publisher")
+    try await bazaar.refuse(nil, at: file, "does not hold")
     try good.write(to: URL(fileURLWithPath: file))
     #expect(try await bazaar.refresh().problem == nil)
     // Following it anew lets no older version in.

@@ -208,7 +208,6 @@ struct RecurrenceLawTests {
     _ = try RecurrenceRule(.monthly, on: .dayOfMonth(31), from: start)
     _ = try RecurrenceRule(.daily, from: start, end: .until(start))
     let outOfRange = HouseholdError(.ruleOutOfRange, "")
-    let contradiction = HouseholdError(.ruleContradiction, "")
     for interval in [0, -1, 367, .max] {
       #expect(throws: outOfRange) { try RecurrenceRule(.daily, every: interval, from: start) }
     }
@@ -232,6 +231,13 @@ struct RecurrenceLawTests {
     for ordinal in [0, 6, -6] {
       #expect(throws: outOfRange) { try OrdinalWeekday(ordinal, .monday) }
     }
+  }
+
+  @Test("A rule that contradicts itself is refused")
+  func contradictions() throws {
+    let start = try day("2027-01-01")
+    let times = try (0..<2).map { try CivilTime(minuteOfDay: $0) }
+    let contradiction = HouseholdError(.ruleContradiction, "")
     #expect(throws: contradiction) {
       try RecurrenceRule(.daily, from: start, end: .until(start.adding(days: -1)!))
     }
@@ -243,8 +249,7 @@ struct RecurrenceLawTests {
       try RecurrenceRule(.weekly, on: .weekdays(.all), from: start, mode: .afterCompletion)
     }
     #expect(throws: contradiction) {
-      try RecurrenceRule(
-        .daily, from: start, mode: .afterCompletion, at: Array(times.prefix(2)))
+      try RecurrenceRule(.daily, from: start, mode: .afterCompletion, at: times)
     }
   }
 }

@@ -243,10 +243,11 @@ struct RecurrenceTextTests {
     }
   }
 
+  private func say(_ rule: RecurrenceRule) -> String { rule.describe() }
+
   @Test("Rules read as English")
   func words() throws {
     let start = try day("2027-01-31")
-    func say(_ rule: RecurrenceRule) -> String { rule.describe() }
     let monThu = RecurrenceRule.Days.weekdays([WeekdaySet(.monday), WeekdaySet(.thursday)])
     #expect(
       try say(.init(.weekly, every: 2, on: monThu, from: start, end: .until(day("2027-06-30"))))
@@ -265,6 +266,18 @@ struct RecurrenceTextTests {
     #expect(
       try say(.init(.weekly, from: start, mode: .afterCompletion))
         == "1 week after it was last done")
+    #expect(try say(.init(.yearly, from: start)) == "every year on 31 January")
+    #expect(
+      try say(.init(.yearly, from: day("2024-02-29")))
+        == "every year on 29 February (28 February in common years)")
+    #expect(
+      try say(.init(.yearly, on: .dayOfMonth(31), from: day("2027-06-01")))
+        == "every year on the last day of June")
+  }
+
+  @Test("Days of months read as English")
+  func daysOfMonths() throws {
+    let start = try day("2027-01-31")
     #expect(
       try say(.init(.monthly, on: .dayOfMonth(30), from: start))
         == "every month on the 30th, or the last day of a shorter month")
@@ -288,12 +301,5 @@ struct RecurrenceTextTests {
       try say(.init(.yearly, every: 4, on: ordinals, from: start))
         == "every 4 years on the second Tuesday, the second to last Friday and the last Monday "
         + "of January")
-    #expect(try say(.init(.yearly, from: start)) == "every year on 31 January")
-    #expect(
-      try say(.init(.yearly, from: day("2024-02-29")))
-        == "every year on 29 February (28 February in common years)")
-    #expect(
-      try say(.init(.yearly, on: .dayOfMonth(31), from: day("2027-06-01")))
-        == "every year on the last day of June")
   }
 }

@@ -4,6 +4,7 @@ func foundNewest() -> [FoundHistory] {
   [
     historyG1(), historyG2(), historyG3(), historyG4(), historyG5(), historyG6(), historyG7(),
     historyG8(), historyG9(), historyG10(), historyG11(), historyG12(), historyG13(),
+    historyG14(), historyG15(), historyG16(), historyG17(),
   ]
 }
 
@@ -296,4 +297,80 @@ private func historyG13() -> FoundHistory {
   world.write(77, .join(invite: 6, person: 29), .exactly([0: 2, 43: 3, 62: 2]))
   world.write(77, .close(invite: 3), .exactly([0: 2, 42: 1, 43: 3, 62: 2]))
   return FoundHistory(name: "G13", history: world.history)
+}
+
+/// A person revoked a device, as the owner had seen; whoever holds it and knows the words replaces
+/// them as if before, and lets a further device in by the new ones: that device is out.
+private func historyG14() -> FoundHistory {
+  var world = World(liars: [26, 63])
+  world.write(0, .found, .exactly([:]))
+  world.write(
+    0, .invite(id: 1, role: .admin, forPerson: nil, uses: 1, needsApproval: false), .exactly([:]))
+  world.write(26, .join(invite: 1, person: 27), .exactly([0: 2]))
+  world.write(
+    26, .invite(id: 3, role: .reader, forPerson: 27, uses: 1, needsApproval: false),
+    .exactly([0: 2]))
+  world.write(68, .join(invite: 3, person: 27), .exactly([0: 2, 26: 2]))
+  world.write(68, .setWords(words: 1), .exactly([0: 2, 26: 2]))
+  world.write(68, .revoke(device: 26), .exactly([0: 2, 26: 2]))
+  world.write(0, .confirm(device: 68), .exactly([26: 2, 68: 3]))
+  world.write(26, .setWords(words: 4, consent: 1), .exactly([0: 2, 68: 2]))
+  world.write(
+    63, .recover(person: 27, words: 4, revokingOthers: false),
+    .exactly([0: 2, 26: 3, 68: 2]))
+  return FoundHistory(name: "G14", history: world.history)
+}
+
+/// How a device of a member ended, which then accepted the group as if before.
+private enum HeirsEnd {
+  case recovery, revocation
+}
+
+/// A member ended one of its devices, as an admin had seen; a second device of the owner offers the
+/// group to the member, and the ended device accepts.
+private func endedHeir(_ end: HeirsEnd, silence: Bool = false) -> History {
+  var world = World(liars: [54, 72])
+  world.write(0, .found, .exactly([:]))
+  world.write(0, .setWords(words: 1), .exactly([:]))
+  world.write(
+    0, .invite(id: 1, role: .admin, forPerson: nil, uses: 1, needsApproval: false), .exactly([:]))
+  world.write(38, .join(invite: 1, person: 39), .exactly([0: 3]))
+  world.write(
+    0, .invite(id: 2, role: .member, forPerson: nil, uses: 1, needsApproval: false), .exactly([:]))
+  world.write(54, .join(invite: 2, person: 55), .exactly([0: 4]))
+  world.write(
+    0, .invite(id: 5, role: .reader, forPerson: 0, uses: 1, needsApproval: false), .exactly([:]))
+  world.write(72, .join(invite: 5, person: 0), .exactly([0: 5]))
+  let offer = world.write(72, .offer(person: 55, words: 1), .exactly([0: 5, 54: 1]))
+  switch end {
+  case .recovery:
+    world.write(54, .setWords(words: 2), .exactly([0: 4]))
+    world.write(66, .recover(person: 55, words: 2, revokingOthers: true), .exactly([0: 4, 54: 2]))
+  case .revocation:
+    world.write(
+      54, .invite(id: 6, role: .reader, forPerson: 55, uses: 1, needsApproval: false),
+      .exactly([0: 4]))
+    world.write(66, .join(invite: 6, person: 55), .exactly([0: 4, 54: 2]))
+    world.write(66, .revoke(device: 54), .exactly([0: 4, 54: 2]))
+  }
+  let last = end == .recovery ? 1 : 2
+  world.write(38, .confirm(device: 66), .exactly([0: 4, 54: 2, 66: last]))
+  world.write(54, .accept(offer: offer), .exactly([0: 5, 72: 2]))
+  if silence { world.write(0, .heartbeat, .exactly([38: 2, 54: 3, 66: last, 72: 2])) }
+  return world.history
+}
+
+/// The owner stays who it is: the device is out.
+private func historyG15() -> FoundHistory {
+  FoundHistory(name: "G15", history: endedHeir(.recovery))
+}
+
+/// The same where a further device of the member revoked the device.
+private func historyG16() -> FoundHistory {
+  FoundHistory(name: "G16", history: endedHeir(.revocation))
+}
+
+/// The same where the owner goes on, having seen everything: its silence confirms nothing.
+private func historyG17() -> FoundHistory {
+  FoundHistory(name: "G17", history: endedHeir(.recovery, silence: true))
 }

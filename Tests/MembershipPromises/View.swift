@@ -102,12 +102,8 @@ struct View {
       wordsAct[person] = time
       return true
     case .offer(let whom, let key):
-      guard role == .owner, words[person] == key, rank(whom) > 0, whom != person
-      else { return false }
-      // A newer offer takes the place of those that its author had seen.
-      offers.removeAll { ledger.sees(time, $0) }
-      offers.append(time)
-      return true
+      guard role == .owner, words[person] == key else { return false }
+      return offer(time, whom, person)
     case .withdraw:
       guard role == .owner else { return false }
       offers = []
@@ -259,6 +255,14 @@ struct View {
     for device in active.indices where ledger.owner[device] == person {
       active[device] = false
     }
+  }
+
+  private mutating func offer(_ time: Int, _ whom: Int, _ person: Int) -> Bool {
+    guard rank(whom) > 0, whom != person else { return false }
+    // A newer offer takes the place of those that its author had seen.
+    offers.removeAll { ledger.sees(time, $0) }
+    offers.append(time)
+    return true
   }
 
   private mutating func accept(_ time: Int, _ offer: Int, _ person: Int) -> Bool {

@@ -53,12 +53,15 @@ package struct EngineFamily {
   }
 
   /// An engine of a device of its own over an empty store.
-  package static func engine() throws -> Engine<MemoryStore> {
+  package static func engine(
+    of application: ApplicationIdentifier = .household
+  ) throws -> Engine<MemoryStore> {
     let identity = try DeviceIdentity.generate().0
     return try Engine(
       store: MemoryStore(), identity: identity,
       incarnation: Incarnations.first(of: identity),
-      policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)
+      policy: RolePolicy(otherwise: .init(.writers)), application: application,
+      nowMilliseconds: now)
   }
 
   package static func id(_ number: Int) -> Identifier {
@@ -119,11 +122,7 @@ package struct EngineFamily {
   /// An engine as it opens over a copy of its disk, in the life that the disk knows.
   package static func copied(_ engine: Engine<MemoryStore>) throws -> Engine<MemoryStore> {
     let store = engine.store.copied()
-    var incarnation = engine.incarnation
-    if let fact = store.facts.value(of: Incarnations.currentFact) {
-      var reader = ByteReader(fact)
-      incarnation = try reader.fixed64("incarnation")
-    }
+    let incarnation = try store.facts.value(of: Incarnations.currentFact) ?? engine.incarnation
     return try Engine(
       store: store, identity: engine.identity, incarnation: incarnation,
       policy: RolePolicy(otherwise: .init(.writers)), nowMilliseconds: now)

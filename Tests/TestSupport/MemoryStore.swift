@@ -288,9 +288,9 @@ extension MemoryStore {
   package struct Facts: FactStore {
     fileprivate let store: MemoryStore
 
-    package func value(of name: String) -> [UInt8]? { store.state.facts[name] }
+    package func bytes(of name: String) -> [UInt8]? { store.state.facts[name] }
 
-    package func set(_ name: String, to value: [UInt8]?) throws {
+    package func setBytes(of name: String, to value: [UInt8]?) throws {
       try store.countWrite()
       store.state.facts[name] = value
     }

@@ -2,7 +2,7 @@
 enum SizeRule {
   static let maximumLinesPerFile = 600
   static let maximumColumns = 100
-  static let maximumLinesPerFunction = 70
+  static let maximumLinesPerFunction = 50
 
   /// Files that may be longer: path and the decision that says why.
   static let longFiles: [(path: String, why: String)] = []

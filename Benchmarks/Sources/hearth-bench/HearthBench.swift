@@ -17,6 +17,7 @@ enum HearthBench {
     usage: hearth-bench w1|w2|w3|w4|w5|w6 JSON
            hearth-bench budgets [--n CHORES] [--m EDITS] [--awards AWARDS] [--dir FOLDER]
            hearth-bench membership [--devices DEVICES] [--operations OPERATIONS] [--dir FOLDER]
+           hearth-bench resolver [SHAPE]
            hearth-bench verify N M FILE
            hearth-bench household CHORES|family FOLDER
            hearth-bench cli HEARTH [--runs RUNS] [--chores CHORES] [--dir FOLDER]
@@ -34,6 +35,11 @@ enum HearthBench {
         devices: max(5, numbers["--devices", default: 5]),
         operations: numbers["--operations", default: 1], root: root, table: BudgetTable()
       ).run()
+    case "resolver":
+      let table = BudgetTable()
+      table.begin()
+      ResolverBudgets(operations: 10_000, table: table).run(shape: arguments.dropFirst().first)
+      try table.end()
     case "verify": try verify(arguments)
     case "household":
       guard arguments.count == 3 else { throw BenchError(usage) }

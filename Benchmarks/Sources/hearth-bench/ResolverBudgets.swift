@@ -7,8 +7,10 @@ struct ResolverBudgets {
   let operations: Int
   let table: BudgetTable
 
-  func run() {
-    for (name, write) in ResolverShapes(operations: operations).all {
+  /// - Parameter shape: a part of the names of the logs to resolve; nil for all logs.
+  func run(shape: String? = nil) {
+    func isAskedFor(_ name: String) -> Bool { shape.map { name.contains($0) } ?? true }
+    for (name, write) in ResolverShapes(operations: operations).all where isAskedFor(name) {
       let (log, membership) = resolve(name, write)
       let last = log.heartbeats(1)
       row("one more: \(name)", limit: 0.005) { _ = membership.adding(last) }
@@ -16,7 +18,9 @@ struct ResolverBudgets {
       row("100 more at once: \(name)", limit: 0.1) { _ = membership.adding(many) }
       late(log, membership, name)
     }
-    for (name, write) in ForkShapes(operations: operations).all { _ = resolve(name, write) }
+    for (name, write) in ForkShapes(operations: operations).all where isAskedFor(name) {
+      _ = resolve(name, write)
+    }
   }
 
   private func resolve(

@@ -42,12 +42,10 @@ final class HostileHome {
       }
       let store = try ReplicaStore(
         path: copy.appendingPathComponent("node.db").path, schema: HouseholdSchema.all)
-      var life = ByteReader(
-        try store.facts.value(of: Incarnations.currentFact)
-          ?? [UInt8](repeating: 0, count: 8))
       let engine = try Engine(
         store: store, identity: try DeviceIdentity(master: try master.key()),
-        incarnation: try life.fixed64("incarnation"), policy: HouseholdSchema.rolePolicy,
+        incarnation: try store.facts.value(of: Incarnations.currentFact) ?? 0,
+        policy: HouseholdSchema.rolePolicy,
         nowMilliseconds: HostileHome.nowMilliseconds)
       guard
         let found = engine.zones.first(where: { $0.kind == .data && $0.database == .shared })

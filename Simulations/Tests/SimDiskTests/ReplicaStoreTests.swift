@@ -29,8 +29,8 @@ private struct StoreLife {
       let number = acknowledged + 1
       attempted = max(attempted, number)
       try store.transaction {
-        try store.facts.set("fact \(number)", to: StoreLife.value(number))
-        try store.facts.set("last", to: StoreLife.bytes(number))
+        try store.facts.setBytes(of: "fact \(number)", to: StoreLife.value(number))
+        try store.facts.setBytes(of: "last", to: StoreLife.bytes(number))
         try store.notices.add(
           Notice(kind: .fork, zone: nil, device: nil, text: "\(number)", milliseconds: 1))
       }
@@ -43,14 +43,14 @@ private struct StoreLife {
     let integrity = try store.integrity()
     guard integrity == ["ok"] else { return "integrity: \(integrity.prefix(2))" }
     let last =
-      try store.facts.value(of: "last").flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
+      try store.facts.bytes(of: "last").flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
     if last < acknowledged { return "lost: \(last) of \(acknowledged)" }
     if last > attempted { return "invented: \(last) of \(attempted)" }
     let notices = try store.notices.all().count
     if notices != last { return "torn: \(notices) notices of \(last)" }
     for number in 0..<attempted {
       let expected = number < last ? StoreLife.value(number + 1) : nil
-      if try store.facts.value(of: "fact \(number + 1)") != expected {
+      if try store.facts.bytes(of: "fact \(number + 1)") != expected {
         return "fact \(number + 1) is wrong"
       }
     }

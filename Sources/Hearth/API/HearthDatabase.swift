@@ -52,18 +52,13 @@ private struct ZoneFounding: NodeWork {
   let core: NodeCore
 
   func found(_ name: String) throws -> ZoneID {
-    let zone = try takeBack(unlessDone: {
-      let created = try GroupCreation.create(
-        GroupFounding(
-          database: .shared, zoneNames: [name], person: person, personName: profile.personName,
-          deviceName: profile.deviceName), in: &engine, nowMilliseconds: now())
-      guard let zone = created.zones.first else {
-        throw HearthError(.corrupt, "the group has no zone")
-      }
-      let claim = ZoneIdentity(core: core, zone: zone).claim()
-      if !claim.isEmpty { _ = try engine.write(claim, to: zone, nowMilliseconds: now()) }
-      return zone
-    })
+    let created = try GroupCreation.create(
+      GroupFounding(
+        database: .shared, zoneNames: [name], person: person, personName: profile.personName,
+        deviceName: profile.deviceName), in: &engine, nowMilliseconds: now())
+    guard let zone = created.zones.first else {
+      throw HearthError(.corrupt, "the group has no zone")
+    }
     announce()
     return zone
   }

@@ -59,15 +59,17 @@ public final class HearthNode: Sendable {
     let schema = try app.checked()
     let secret = passphrase.map { Array($0.utf8) }
     return try await reported {
-      guard let owner, try !NodeFolder(path).holdsNode() else {
-        return HearthNode(
-          node: try await Node.open(
-            at: path, passphrase: secret, schema: schema, now: clock.read, folders: folders))
-      }
-      return HearthNode(
-        node: try await Node.create(
+      let node: Node
+      if let owner, try !NodeFolder(path).holdsNode() {
+        node = try await Node.create(
           at: path, person: owner.person, device: owner.device, passphrase: secret,
-          schema: schema, now: clock.read, folders: folders))
+          schema: schema, now: clock.read, folders: folders)
+      } else {
+        node = try await Node.open(
+          at: path, passphrase: secret, schema: schema, now: clock.read, folders: folders)
+      }
+      try await node.reads.open()
+      return HearthNode(node: node)
     }
   }
 

@@ -44,13 +44,16 @@ public struct HearthZone: Sendable {
 
   /// Reads one state of the zone.
   ///
+  /// It waits neither for a transaction nor for what a sync applies, and sees all of them or
+  /// nothing. What was written before the call is there.
+  ///
   /// - Returns: the body's result.
   /// - Throws: ``HearthError``, or what the body throws.
   public func read<Result: Sendable>(
     _ body: @Sendable (ZoneReader) throws -> Result
   ) async throws -> Result {
     try await ZoneWork.reported {
-      try await node.working { try ZoneWork(core: $0, zone: zone).read(body) }
+      try await ZoneReading(node: node, zone: zone).read(body)
     }
   }
 

@@ -149,7 +149,7 @@ extension HearthNode {
   ///   - link: the result of ``HearthZone/invite(role:uses:expires:approval:)``.
   ///   - place: the shared folder on this device, or a relay's address, if it differs from the
   ///     link's.
-  /// - Throws: `otherApplication` if another application made the link; `used`; `expired`;
+  /// - Throws: `otherApplication` if the zone belongs to another application; `used`; `expired`;
   ///   `notFound` if the link's folder or relay does not have the invitation any more; `offline` if
   ///   it cannot be reached; `invalid` for other text.
   public func join(

@@ -44,31 +44,39 @@ public struct Observation<Element: Sendable>: AsyncSequence, Sendable {
     /// - Throws: ``HearthError``, or what the body of ``HearthZone/observe(reading:)`` throws.
     public mutating func next() async throws -> Element? {
       if news == nil {
-        let changes = await node.changes()
+        let changes = node.observers.add()
         number = changes.number
         news = changes.stream.makeAsyncIterator()
       }
       while await news?.next(isolation: #isolation) != nil {
-        let (zone, read, number, before) = (zone, read, number, last)
         do {
-          let (element, state) = try await ZoneWork.reported {
-            try await node.working { core in
-              try ZoneWork(core: core, zone: zone).read { reader in
-                var state = before
-                let element = try read(reader, &state)
-                // In the same turn: nothing can be written between the reading and this.
-                core.observers.restrict(number, to: reader.readFields, in: zone)
-                return (element, state)
-              }
-            }
-          }
-          last = state
-          if let element { return element }
+          if let element = try await readOnce() { return element }
         } catch let error as HearthError where error.code == .closed {
           return nil
         }
       }
       return nil
+    }
+
+    /// Reads a state; nil if it is the same as the last one.
+    private mutating func readOnce() async throws -> Element? {
+      let (read, before, observers) = (read, last, node.observers)
+      observers.beginReading(for: number)
+      do {
+        let (element, state, fields) = try await ZoneWork.reported {
+          try await ZoneReading(node: node, zone: zone).read { reader in
+            var state = before
+            let element = try read(reader, &state)
+            return (element, state, reader.readFields)
+          }
+        }
+        observers.endReading(for: number, of: fields, in: zone)
+        last = state
+        return element
+      } catch {
+        observers.endReading(for: number, of: nil, in: zone)
+        throw error
+      }
     }
   }
 }

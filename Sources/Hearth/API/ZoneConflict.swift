@@ -90,15 +90,11 @@ extension HearthZone {
   ///
   /// Nothing is lost without it: queries show the latest value, and the others wait here. It reads
   /// every record of the zone, or of one type with ``conflicts(of:)``.
-  ///
-  /// - Throws: `otherApplication`; `closed`.
   public func conflicts() async throws(HearthError) -> [ZoneConflict] {
     try await conflicts(in: nil)
   }
 
   /// Returns the fields with several concurrent values in records of one type.
-  ///
-  /// - Throws: `otherApplication`; `closed`.
   public func conflicts<Owner: Record>(
     of type: Owner.Type
   ) async throws(HearthError) -> [ZoneConflict] {
@@ -108,8 +104,7 @@ extension HearthZone {
   private func conflicts(in type: TypeID?) async throws(HearthError) -> [ZoneConflict] {
     try await Hearth.reported {
       try await node.working { core in
-        try ZoneIdentity(core: core, zone: zone).require()
-        return try core.store.readOneState {
+        try core.store.readOneState {
           try ZoneConflicts(core: core, zone: zone).all(of: type)
         }
       }

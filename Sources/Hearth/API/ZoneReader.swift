@@ -115,25 +115,39 @@ public class ZoneReader {
     _ function: QueryAggregate, of path: PartialKeyPath<Owner>?, _ query: Query<Owner>
   ) throws -> Value? {
     let checked = try query.checked()
-    var column: QueryColumn?
-    if let path {
-      column = Owner.schema.column(path)
-      guard column != nil else {
-        throw HearthError(
-          .invalid, "the property \(path) is no field of \(Owner.schema.name)")
-      }
-    }
-    try prepare(toRead: fields(of: checked, column, Owner.schema), of: checked.type)
+    let column = try path.map { try self.column($0) }
+    try prepare(toRead: fields(of: checked, [column], Owner.schema), of: checked.type)
     return try queries.value(function, of: column, checked, in: zone)
+  }
+
+  /// The values of a function over the records of each value of a field.
+  func values<Owner: Record, Field: FieldValue & Hashable>(
+    _ function: QueryAggregate, of path: PartialKeyPath<Owner>?, by group: KeyPath<Owner, Field>,
+    _ query: Query<Owner>
+  ) throws -> [(Field, StoredValue)] {
+    let checked = try query.checked()
+    let (column, key) = (try path.map { try self.column($0) }, try self.column(group))
+    try prepare(toRead: fields(of: checked, [column, key], Owner.schema), of: checked.type)
+    return try queries.values(function, of: column, by: key, checked, in: zone)
+      .compactMap { found in
+        Field(stored: StoredValue(found.group)).map { ($0, StoredValue(found.value)) }
+      }
+  }
+
+  private func column<Owner: Record>(_ path: PartialKeyPath<Owner>) throws -> QueryColumn {
+    guard let column = Owner.schema.column(path) else {
+      throw HearthError(.invalid, "the property \(path) is no field of \(Owner.schema.name)")
+    }
+    return column
   }
 
   /// The fields on which one value over a query's records depends.
   private func fields<Owner: Record>(
-    of query: RecordQuery, _ column: QueryColumn?, _ schema: Schema<Owner>
+    of query: RecordQuery, _ columns: [QueryColumn?], _ schema: Schema<Owner>
   ) -> Set<FieldID> {
     let texts = schema.fields.filter { $0.options.contains(.fullText) }.map(\.id)
     var fields = query.condition?.fields(texts: texts) ?? []
-    for column in query.order.map(\.column) + (column.map { [$0] } ?? []) {
+    for column in query.order.map(\.column) + columns.compactMap({ $0 }) {
       if case .field(let field) = column { fields.insert(field) }
     }
     return fields

@@ -9,6 +9,7 @@ import HearthSync
 public final class ZoneTransaction: ZoneReader {
   /// Makes the engine on which writes are tried, so that reads see them.
   private let makeScratch: () -> Engine<ReplicaStore>
+  private let deletions: DeletionRules
   private let now: UInt64
   private var scratch: Engine<ReplicaStore>?
   private(set) var operations: [Operation] = []
@@ -20,10 +21,11 @@ public final class ZoneTransaction: ZoneReader {
   private var deleted: Set<RecordKey> = []
 
   init(
-    _ queries: SQLiteQueries, of zone: ZoneID, now: UInt64,
+    _ queries: SQLiteQueries, of zone: ZoneID, by deletions: DeletionRules, now: UInt64,
     makeScratch: @escaping () -> Engine<ReplicaStore>
   ) {
     self.makeScratch = makeScratch
+    self.deletions = deletions
     self.now = now
     super.init(queries, of: zone)
   }
@@ -74,7 +76,7 @@ public final class ZoneTransaction: ZoneReader {
   public func insert<Owner: Record>(_ record: Owner) throws(HearthError) -> Owner {
     try reported {
       let codec = RecordCodec<Owner>()
-      var added = codec.creation(of: record)
+      var added = try codec.creation(of: record)
       if let former = try row(record.id) {
         guard !former.isAlive else {
           throw HearthError(
@@ -82,7 +84,7 @@ public final class ZoneTransaction: ZoneReader {
         }
         // The fields of the deleted record would show through where the new one has nothing.
         if case .record(let old) = codec.read(former) {
-          added = [added[0]] + codec.difference(from: old, to: record)
+          added = [added[0]] + (try codec.difference(from: old, to: record))
         }
       }
       try append(added)
@@ -137,19 +139,35 @@ public final class ZoneTransaction: ZoneReader {
 
   /// Deletes a record; a change that somebody makes to it at the same time restores it.
   ///
+  /// What refers to it follows the rule of its ``Reference``, in this transaction and as far as
+  /// this device sees it. The transaction may write only what the person may write by hand.
+  ///
   /// - Returns: whether there was a record with the key.
   @discardableResult
   public func delete<Owner: Record>(_ key: Key<Owner>) throws(HearthError) -> Bool {
     try reported {
       guard let row = try row(key), row.isAlive else { return false }
       let place = RecordKey(type: Owner.schema.type, id: key.identifier)
-      try append([Operation(place, .delete)])
-      deleted.insert(place)
+      let deletion = try Deletion(of: place, by: deletions) { try records(by: $0, to: $1) }
+      try append(deletion.operations)
+      deleted.formUnion(deletion.records)
       return true
     }
   }
 
+  /// The records that refer to a record.
+  private func records(
+    by reference: DeletionRules.ReferringField, to key: RecordKey
+  ) throws -> [RecordID] {
+    try prepare(toRead: [reference.field], of: reference.type)
+    var query = RecordQuery(reference.type)
+    query.condition = .compare(.field(reference.field), .equal, .bytes(key.id.bytes))
+    return try queries.rows(query, showing: [], in: zone).map(\.id)
+  }
+
   /// Restores a deleted record with the fields that it had.
+  ///
+  /// It restores no other record, and no reference that became nil.
   ///
   /// - Returns: whether there was a deleted record with the key.
   @discardableResult

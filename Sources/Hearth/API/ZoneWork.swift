@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthStore
 import HearthSync
 
-/// One turn at a zone's records.
+/// One turn at writing a zone's records.
 struct ZoneWork: NodeWork {
   let core: NodeCore
   let zone: ZoneID
@@ -10,6 +10,15 @@ struct ZoneWork: NodeWork {
   /// The error of a transaction's body, which is not Hearth's own.
   struct BodyError: Error {
     let error: any Error
+
+    /// Runs a caller's body and marks its errors.
+    static func marking<Result>(_ body: () throws -> Result) throws -> Result {
+      do {
+        return try body()
+      } catch {
+        throw BodyError(error: error)
+      }
+    }
   }
 
   /// Runs a body of a public call that may throw errors of its caller, which pass unchanged.
@@ -28,17 +37,6 @@ struct ZoneWork: NodeWork {
   /// Undoes the writes that a transaction tried.
   private struct Tried: Error {}
 
-  /// Reads one state.
-  ///
-  /// - Throws: `BodyError` with what the body throws.
-  func read<Result>(_ body: (ZoneReader) throws -> Result) throws -> Result {
-    try ZoneIdentity(core: core, zone: zone).require()
-    return try store.readOneState {
-      let reader = ZoneReader(store.queries, of: zone)
-      return try own { try body(reader) }
-    }
-  }
-
   /// Writes one transaction, if its body writes anything.
   ///
   /// - Throws: `BodyError` with what the body throws; nothing is written then.
@@ -49,7 +47,6 @@ struct ZoneWork: NodeWork {
         "this is no longer the private database, as the device now shares another one: look it "
           + "up again")
     }
-    try ZoneIdentity(core: core, zone: zone).require()
     let (result, operations) = try run(body)
     guard !operations.isEmpty else { return result }
     _ = try engine.write(operations, to: zone, nowMilliseconds: now())
@@ -61,23 +58,17 @@ struct ZoneWork: NodeWork {
     _ body: (ZoneTransaction) throws -> Result
   ) throws -> (Result, [Operation]) {
     let core = core
-    let transaction = ZoneTransaction(store.queries, of: zone, now: now()) { core.engine }
+    let transaction = ZoneTransaction(
+      store.queries, of: zone, by: schema.deletions, now: now()
+    ) { core.engine }
     var done: Result?
     do {
       try store.transaction {
-        done = .some(try own { try body(transaction) })
+        done = .some(try BodyError.marking { try body(transaction) })
         if transaction.hasScratch { throw Tried() }
       }
     } catch is Tried {}
     guard let done else { preconditionFailure("a body that does not throw has a result") }
     return (done, transaction.operations)
-  }
-
-  private func own<Result>(_ body: () throws -> Result) throws -> Result {
-    do {
-      return try body()
-    } catch {
-      throw BodyError(error: error)
-    }
   }
 }

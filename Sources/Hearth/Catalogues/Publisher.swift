@@ -39,7 +39,7 @@ package struct PublishReport: Sendable {
 struct Publisher: NodeWork {
   let core: NodeCore
 
-  private static let fact = "publisher"
+  private static let fact = Fact(bytes: "publisher")
 
   /// Returns the publisher's identity of this node; nil if there is none yet.
   private func identity() throws -> PublisherIdentity? {
@@ -56,7 +56,7 @@ struct Publisher: NodeWork {
   ///
   /// - Throws: `exists`.
   func makeKey() throws -> String {
-    guard try store.facts.value(of: Publisher.fact) == nil else {
+    guard try !store.facts.has(Publisher.fact) else {
       throw HearthError(
         .exists, "this node is a publisher already: readers trust the key that it has")
     }
@@ -88,7 +88,7 @@ struct Publisher: NodeWork {
   ///
   /// - Throws: `exists`, `passphrase`, `corrupt`, `notFound`.
   func importKey(passphrase: [UInt8], from path: String) throws -> String {
-    guard try store.facts.value(of: Publisher.fact) == nil else {
+    guard try !store.facts.has(Publisher.fact) else {
       throw HearthError(
         .exists, "this node is a publisher already: readers trust the key that it has")
     }

@@ -25,19 +25,17 @@ private struct KeptInvitation: Codable {
 
 /// The ids of the closed invitations whose bundles this device has removed, by transport.
 private struct RemovedBundles: Codable {
-  private static let fact = "invitations.removed"
+  private static let fact = JSONFact.named("invitations.removed", of: RemovedBundles.self)
   private var invites: [String: [String]] = [:]
 
+  private init() {}
+
   init(in store: ReplicaStore) throws {
-    guard let encoded = try store.facts.value(of: RemovedBundles.fact) else { return }
-    self = try JSONDecoder().decode(RemovedBundles.self, from: Data(encoded))
+    self = try store.facts.value(of: RemovedBundles.fact) ?? RemovedBundles()
   }
 
   func save(in store: ReplicaStore) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    let encoded = Array(try encoder.encode(self))
-    try store.transaction { try store.facts.set(RemovedBundles.fact, to: encoded) }
+    try store.transaction { try store.facts.set(RemovedBundles.fact, to: self) }
   }
 
   func contains(_ invite: String, at place: String) -> Bool {
@@ -58,21 +56,19 @@ private struct RemovedBundles: Codable {
 struct InvitationBundles: NodeWork {
   let core: NodeCore
 
-  private static let fact = "invitations.kept"
+  private static let fact = JSONFact.named("invitations.kept", of: [KeptInvitation].self)
   /// How many invitations are kept; of older ones a damaged file is not put right.
   private static let maximumKeptInvitations = 32
   /// How many bundles are removed in one exchange; at a relay each is a mailbox to open.
   private static let maximumRemovals = 8
 
   private func keptInvitations() throws -> [KeptInvitation] {
-    guard let encoded = try store.facts.value(of: InvitationBundles.fact) else { return [] }
-    return try JSONDecoder().decode([KeptInvitation].self, from: Data(encoded))
+    try store.facts.value(of: InvitationBundles.fact) ?? []
   }
 
   private func keep(_ invitations: [KeptInvitation]) throws {
-    let encoded =
-      invitations.isEmpty ? nil : Array(try JSONEncoder().encode(invitations))
-    try store.transaction { try store.facts.set(InvitationBundles.fact, to: encoded) }
+    let kept = invitations.isEmpty ? nil : invitations
+    try store.transaction { try store.facts.set(InvitationBundles.fact, to: kept) }
   }
 
   /// Keeps an invitation that this device has just made.

@@ -4,28 +4,22 @@ import HearthSync
 
 /// The text of an invitation: its secret, and the location of the household's folder.
 ///
-/// `hearth://join/v1/SECRET/FOLDER/RELAY/APPLICATION`, where SECRET has 28 characters with their
-/// own check, FOLDER is the path in base32, RELAY the relay's pin, port and host in base32, and
-/// APPLICATION the identity of the application in base32. All but the first may be empty, and empty
-/// ones at the end are left out. Anybody with the link can join, so the inviter gives it to one
-/// person only.
+/// `hearth://join/v1/SECRET/FOLDER/RELAY`, where SECRET has 28 characters with their own check,
+/// FOLDER is the path in base32, which may be empty, and RELAY the relay's pin, port and host in
+/// base32, if there is one. Anybody with the link can join, so the inviter gives it to one person
+/// only.
 package struct InvitationLink {
   package let secret: InviteSecret
   /// The inviter's path of the shared folder, if there is one.
   package let folder: String?
   /// The relay of the household, if there is one.
   package let relay: RelayAddress?
-  /// The identity of the application whose zone it leads to; nil if that program has none.
-  package let application: String?
 
   private static let prefix = "hearth://join/v1/"
   /// The longest text that is accepted as a link.
   package static let maximumCharacters = 8 * 1024
 
-  init(
-    secret: InviteSecret, folder: String?, relay: RelayAddress? = nil, application: String? = nil
-  ) {
-    self.application = application
+  init(secret: InviteSecret, folder: String?, relay: RelayAddress? = nil) {
     self.secret = secret
     self.folder = folder
     self.relay = relay
@@ -53,9 +47,6 @@ package struct InvitationLink {
       relay =
         parts.count > 2 && !parts[2].isEmpty
         ? try InvitationLink.relay(Base32.decode(String(parts[2]))) : nil
-      application =
-        parts.count > 3 && !parts[3].isEmpty
-        ? try InvitationLink.application(Base32.decode(String(parts[3]))) : nil
     } catch {
       let fault = words(of: error)
       throw HearthError(
@@ -67,21 +58,8 @@ package struct InvitationLink {
   /// The link as people send it.
   package var text: String {
     let place = relay.map { Base32.encode(InvitationLink.bytes(of: $0)) }
-    let program = application.map { "/" + Base32.encode(Array($0.utf8)) }
     return InvitationLink.prefix + secret.text + "/" + Base32.encode(Array((folder ?? "").utf8))
-      + (place.map { "/" + $0 } ?? (program == nil ? "" : "/")) + (program ?? "")
-  }
-
-  /// Requires that the link leads to a zone of an application.
-  ///
-  /// - Throws: `otherApplication`, before anything is fetched.
-  func require(_ application: String?) throws {
-    guard self.application != application else { return }
-    throw HearthError(
-      .otherApplication,
-      "the link leads to a zone of "
-        + (self.application.map { "the application \(printable($0))" } ?? "another program")
-        + ": open it with that program")
+      + (place.map { "/" + $0 } ?? "")
   }
 
   /// The bytes of an address: 32 of pin, 2 of port, big-endian, and the host.
@@ -94,13 +72,6 @@ package struct InvitationLink {
       throw CryptoError(.malformed, "its second part is not a folder path.")
     }
     return path
-  }
-
-  private static func application(_ bytes: [UInt8]) throws -> String {
-    guard bytes.count <= SchemaCheck.maximumIdentifierBytes,
-      let identifier = String(validating: bytes, as: UTF8.self)
-    else { throw CryptoError(.malformed, "its last part is not an application's identity.") }
-    return identifier
   }
 
   private static func relay(_ bytes: [UInt8]) throws -> RelayAddress {

@@ -66,8 +66,7 @@ struct InvitationMaker: NodeWork {
     }
     return InvitationLink(
       secret: made.secret, folder: settings.first { $0.kind == .folder }?.path,
-      relay: try settings.first { $0.kind == .relay }.map { try RelayAddress($0.path) },
-      application: schema.application)
+      relay: try settings.first { $0.kind == .relay }.map { try RelayAddress($0.path) })
   }
 
   /// Returns the transports over which somebody can follow an invitation.

@@ -21,7 +21,7 @@ struct KeptAnswer: Codable, Equatable {
 struct JoinAnswers: NodeWork {
   let core: NodeCore
 
-  static let fact = "joins.answers"
+  static let fact = JSONFact.named("joins.answers", of: [KeptAnswer].self)
   /// How long an answer is kept for a newcomer who never fetches it: 30 days.
   static let keptMilliseconds: UInt64 = 30 * 24 * 60 * 60 * 1_000
 
@@ -36,8 +36,7 @@ struct JoinAnswers: NodeWork {
   }
 
   func kept() throws -> [KeptAnswer] {
-    guard let encoded = try store.facts.value(of: JoinAnswers.fact) else { return [] }
-    return try JSONDecoder().decode([KeptAnswer].self, from: Data(encoded))
+    try store.facts.value(of: JoinAnswers.fact) ?? []
   }
 
   /// Notifies people who asked by a closed invitation and cannot read the log.
@@ -105,7 +104,8 @@ struct JoinAnswers: NodeWork {
     let done = answers.filter { !waiting.contains($0) }
     guard !done.isEmpty else { return }
     let rest = try kept().filter { !done.contains($0) }
-    let encoded = rest.isEmpty ? nil : Array(try JSONEncoder().encode(rest))
-    try store.transaction { try store.facts.set(JoinAnswers.fact, to: encoded) }
+    try store.transaction {
+      try store.facts.set(JoinAnswers.fact, to: rest.isEmpty ? nil : rest)
+    }
   }
 }

@@ -158,8 +158,7 @@ struct JoinApproval: NodeWork {
       let kept = KeptAnswer(
         groupID: request.group.hex, deviceID: request.device.hex, scope: answer.name.scope.hex,
         bytes: Data(answer.bytes), madeMilliseconds: moment, inviteID: request.invite.hex)
-      let encoded = try JSONEncoder().encode(try JoinAnswers(core: core).kept() + [kept])
-      try store.facts.set(JoinAnswers.fact, to: Array(encoded))
+      try store.facts.set(JoinAnswers.fact, to: try JoinAnswers(core: core).kept() + [kept])
     }
     engine = draft
     announce()

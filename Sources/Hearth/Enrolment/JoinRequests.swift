@@ -26,12 +26,15 @@ struct JoinRequests: NodeWork {
     if let wanted = opened.person, wanted != person {
       try core.requireNobodyElse(than: opened.inviterName, besides: opened.group)
     }
+    let companion = try secret.companion()
+    let own =
+      opened.companion.isEmpty
+      ? nil : try InvitationCapsule(opening: opened.companion, with: companion)
+    if let own { try ApplicationCheck.requireOwn(own, in: engine) }
     let pending = try await ask(opened, sealed: sealed, secret, folder: folder)
     // As with a link that lets in at once, a node that is in households believes nobody new.
-    if !opened.companion.isEmpty, households().isEmpty {
+    if let own, households().isEmpty {
       try transports.carryPrivateDatabase(over: folder)
-      let companion = try secret.companion()
-      let own = try InvitationCapsule(opening: opened.companion, with: companion)
       _ = try await ask(own, sealed: opened.companion, companion, folder: folder)
     }
     return pending
@@ -205,7 +208,7 @@ struct JoinRequests: NodeWork {
         do {
           join.unproven = nil
           try await accept(answer, to: join, of: group, over: transport)
-        } catch let error as SyncError where error.code == .unproven {
+        } catch let error as SyncError where [.unproven, .otherApplication].contains(error.code) {
           join.unproven = error.message
           return false
         } catch is SyncError {
@@ -226,7 +229,7 @@ struct JoinRequests: NodeWork {
 
   /// Takes an answer that the members' log proves.
   ///
-  /// - Throws: `unproven`, `notAuthentic`, `malformed`.
+  /// - Throws: `unproven`, `otherApplication`, `notAuthentic`, `malformed`.
   private func accept(
     _ answer: [UInt8], to join: PendingJoin, of group: GroupID, over transport: any Transport
   ) async throws {

@@ -29,7 +29,6 @@ struct Joining: NodeWork {
   func follow(
     _ link: InvitationLink, folderOverride: String?, bootstrapping: [ZoneID: [[UInt8]]]
   ) async throws -> JoinOutcome {
-    try link.require(schema.application)
     let (path, transport, capsule) = try await find(link, at: folderOverride)
     let known = households()
     if let zone = try await followAgain(capsule, link, folder: path, knowing: known) {

@@ -28,7 +28,8 @@ package struct PendingJoin: Codable, Equatable, Sendable {
   var taken: String?
   /// What the request says, as an answer names it; nil where an earlier version asked.
   var requestHash: Data?
-  /// The report about an answer that is there and is not proven; nil while there is none.
+  /// The report about an answer that was refused, as it is not proven or of another application;
+  /// nil while there is none.
   package var unproven: String?
   /// Until when somebody can be let in by the invitation; nil where an earlier version asked.
   package var expiresMilliseconds: UInt64?
@@ -57,8 +58,8 @@ package struct PendingPrivate: Codable, Equatable, Sendable {
 struct PendingEnrolments: NodeWork {
   let core: NodeCore
 
-  private static let joinsFact = "joins.pending"
-  private static let privateFact = "private.pending"
+  private static let joinsFact = JSONFact.named("joins.pending", of: [PendingJoin].self)
+  private static let privateFact = JSONFact.named("private.pending", of: PendingPrivate.self)
 
   /// The households that were asked to let this node in.
   func joins() throws -> [PendingJoin] {
@@ -67,21 +68,19 @@ struct PendingEnrolments: NodeWork {
 
   /// The same, and before them what was answered.
   func allJoins() throws -> [PendingJoin] {
-    guard let encoded = try store.facts.value(of: PendingEnrolments.joinsFact) else { return [] }
-    return try JSONDecoder().decode([PendingJoin].self, from: Data(encoded))
+    try store.facts.value(of: PendingEnrolments.joinsFact) ?? []
   }
 
   /// Keeps the requests to join.
   func keep(_ joins: [PendingJoin]) throws {
-    let encoded = joins.isEmpty ? nil : Array(try JSONEncoder().encode(joins))
-    try store.transaction { try store.facts.set(PendingEnrolments.joinsFact, to: encoded) }
+    try store.transaction {
+      try store.facts.set(PendingEnrolments.joinsFact, to: joins.isEmpty ? nil : joins)
+    }
   }
 
   /// The private database that this node was invited to and is not in yet.
   func privateDatabase() throws -> PendingPrivate? {
-    try store.facts.value(of: PendingEnrolments.privateFact).map {
-      try JSONDecoder().decode(PendingPrivate.self, from: Data($0))
-    }
+    try store.facts.value(of: PendingEnrolments.privateFact)
   }
 
   /// Whether another private database is about to replace the one in use.
@@ -95,8 +94,7 @@ struct PendingEnrolments: NodeWork {
   ///   settled it meanwhile. Nil for a new one.
   func keep(_ pending: PendingPrivate?, replacing secret: String? = nil) throws {
     if let secret, try privateDatabase()?.secret != secret { return }
-    let encoded = try pending.map { Array(try JSONEncoder().encode($0)) }
-    try store.transaction { try store.facts.set(PendingEnrolments.privateFact, to: encoded) }
+    try store.transaction { try store.facts.set(PendingEnrolments.privateFact, to: pending) }
   }
 }
 

@@ -47,6 +47,7 @@ private enum ErrorCodes {
     case .schema: .schema
     case .tooLarge: .tooLarge
     case .otherApplication: .otherApplication
+    case .refused: .invalid
     default: .io
     }
   }
@@ -57,6 +58,7 @@ private enum ErrorCodes {
     case .tooLarge: .tooLarge
     case .invalidOperation, .malformed: .invalid
     case .notAllowed: .notAllowed
+    case .otherApplication: .otherApplication
     case .expired: .expired
     case .used: .used
     case .exists: .exists

@@ -40,7 +40,7 @@ public struct HearthError: Error, Sendable {
     public static let tooLarge = Code(rawValue: "tooLarge")
     /// A declaration of the application contradicts itself, or what the node already holds.
     public static let schema = Code(rawValue: "schema")
-    /// The node or zone belongs to another application.
+    /// The node, zone or invitation belongs to another application.
     public static let otherApplication = Code(rawValue: "otherApplication")
     /// A record's stored content does not fit the program's type.
     public static let unreadable = Code(rawValue: "unreadable")

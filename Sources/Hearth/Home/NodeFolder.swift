@@ -82,6 +82,18 @@ struct NodeFolder {
     try FileManager.default.removeItem(at: root)
   }
 
+  /// Moves the folder with a complete node to a home, which is empty or missing.
+  ///
+  /// - Throws: `io` if that fails, also because the home was filled meanwhile. The folder is then
+  ///   removed.
+  func move(to home: String) throws {
+    guard rename(root.path, home) == 0 else {
+      let reason = String(cString: strerror(errno))
+      try? remove()
+      throw HearthError(.io, "the node cannot be moved to \(home): \(reason)")
+    }
+  }
+
   /// Removes the mark of an unfinished creation, if there is one, once there is a key.
   ///
   /// If it remains, the next opening removes it. It matters only if the key is lost before that.

@@ -1,57 +1,90 @@
 import HearthCRDT
 import HearthStore
+import Synchronization
 
 /// The streams by which others learn that a node's data may have changed.
-///
-/// The node's actor alone uses this.
-final class ChangeObservers {
+final class ChangeObservers: Sendable {
+  /// What a stream is about.
+  private enum Interest {
+    case everything
+    /// What it has read of a zone's records.
+    case fields([TypeID: Set<FieldID>], ZoneID)
+    /// Not known before its present reading ends; what was written since that began.
+    case awaited(TouchedRecords)
+  }
+
   /// One stream, and what it is about.
   private struct Observer {
     let continuation: AsyncStream<Void>.Continuation
-    /// What it has read of a zone's records; nil if everything concerns it.
-    var interest: (zone: ZoneID, fields: [TypeID: Set<FieldID>])?
+    var interest = Interest.everything
   }
 
-  private var observers: [Int: Observer] = [:]
-  private var nextNumber = 0
+  private struct Streams {
+    var observers: [Int: Observer] = [:]
+    var nextNumber = 0
+  }
+
+  private let streams = Mutex(Streams())
 
   /// Adds a stream of possible changes; several changes may be one element.
-  ///
-  /// - Parameter ending: called with the stream's number when nobody reads it any more.
-  func add(
-    ending: @escaping @Sendable (Int) -> Void
-  ) -> (number: Int, stream: AsyncStream<Void>) {
-    let number = nextNumber
-    nextNumber += 1
+  func add() -> (number: Int, stream: AsyncStream<Void>) {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    continuation.onTermination = { _ in ending(number) }
-    observers[number] = Observer(continuation: continuation)
+    let number = streams.withLock { streams in
+      streams.nextNumber += 1
+      streams.observers[streams.nextNumber] = Observer(continuation: continuation)
+      return streams.nextNumber
+    }
+    continuation.onTermination = { [weak self] _ in self?.remove(number) }
     continuation.yield()
     return (number, stream)
   }
 
-  /// Restricts a stream to changes of what was read of record types in a zone.
-  func restrict(_ number: Int, to fields: [TypeID: Set<FieldID>], in zone: ZoneID) {
-    observers[number]?.interest = (zone, fields)
+  /// Begins a reading for a stream: what is written from now on waits for what it has read.
+  func beginReading(for number: Int) {
+    streams.withLock { $0.observers[number]?.interest = .awaited(TouchedRecords()) }
   }
 
-  /// Forgets the stream with a number.
-  func remove(_ number: Int) {
-    observers[number] = nil
+  /// Ends a reading, which failed if nothing is said about it; then everything concerns the stream.
+  ///
+  /// - Parameter fields: what was read of record types in a zone.
+  func endReading(for number: Int, of fields: [TypeID: Set<FieldID>]?, in zone: ZoneID) {
+    let woken: AsyncStream<Void>.Continuation? = streams.withLock { streams in
+      guard let observer = streams.observers[number] else { return nil }
+      streams.observers[number]?.interest = fields.map { .fields($0, zone) } ?? .everything
+      guard case .awaited(let touched) = observer.interest else { return nil }
+      return touched.concern(fields ?? [:], in: zone) ? observer.continuation : nil
+    }
+    woken?.yield()
+  }
+
+  private func remove(_ number: Int) {
+    streams.withLock { $0.observers[number] = nil }
   }
 
   /// Notifies every stream that what was written concerns.
   func announce(_ touched: TouchedRecords) {
-    for number in observers.keys.sorted() {
-      guard let observer = observers[number] else { continue }
-      if let (zone, fields) = observer.interest, !touched.concern(fields, in: zone) { continue }
-      observer.continuation.yield()
+    let woken = streams.withLock { streams -> [AsyncStream<Void>.Continuation] in
+      streams.observers.keys.sorted().compactMap { number -> AsyncStream<Void>.Continuation? in
+        switch streams.observers[number]?.interest {
+        case .fields(let fields, let zone) where !touched.concern(fields, in: zone): return nil
+        case .awaited(var before):
+          before.add(touched)
+          streams.observers[number]?.interest = .awaited(before)
+          return nil
+        default: return streams.observers[number]?.continuation
+        }
+      }
     }
+    // Outside of the lock: a stream that ends calls back.
+    for continuation in woken { continuation.yield() }
   }
 
   /// Ends every stream.
   func finish() {
-    for number in observers.keys.sorted() { observers[number]?.continuation.finish() }
+    let all = streams.withLock { streams in
+      streams.observers.sorted { $0.key < $1.key }.map(\.value.continuation)
+    }
+    for continuation in all { continuation.finish() }
   }
 }

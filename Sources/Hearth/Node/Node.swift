@@ -16,6 +16,10 @@ import HearthTransport
 /// `invitations`: each is a value that asks the node for a turn and works on its core then.
 package actor Node {
   let core: NodeCore
+  /// The streams by which others learn that the data may have changed.
+  nonisolated let observers = ChangeObservers()
+  /// The readings of records, which wait for no turn.
+  nonisolated let reads: RecordReads
 
   /// The wall clock: milliseconds since 1970.
   package static func wallClock() -> UInt64 {
@@ -28,7 +32,8 @@ package actor Node {
   ) throws {
     core = try NodeCore(
       folder: folder, lock: lock, identity: identity, schema: schema, profile: profile, now: now,
-      folders: folders)
+      folders: folders, observers: observers)
+    reads = RecordReads(path: folder.database, of: schema)
   }
 
   /// Creates a node in a folder that contains none.
@@ -134,7 +139,13 @@ package actor Node {
   }
 
   /// Closes the node; no other call may follow.
-  package func close() throws { try core.close() }
+  package func close() async throws {
+    // The readers first: who closes last moves the write-ahead log into the database.
+    var failure: (any Error)?
+    do { try await reads.close() } catch { failure = error }
+    try core.close()
+    if let failure { throw failure }
+  }
 
   // MARK: Start and rollback detection
 
@@ -309,19 +320,7 @@ package actor Node {
   // MARK: Observing
 
   /// Returns a stream of possible changes; several changes may be one element.
-  package func news() -> AsyncStream<Void> { changes().stream }
-
-  /// Returns a stream of possible changes, with the number by which it can be restricted.
-  func changes() -> (number: Int, stream: AsyncStream<Void>) {
-    core.observers.add { [weak self] number in
-      guard let self else { return }
-      Task { await self.forget(observer: number) }
-    }
-  }
-
-  private func forget(observer number: Int) {
-    core.observers.remove(number)
-  }
+  package func news() -> AsyncStream<Void> { observers.add().stream }
 
   /// Returns a zone's digest, which is equal on every replica with the same changes.
   package func digest(of zone: ZoneID) throws -> [UInt8] {
@@ -344,13 +343,13 @@ package actor Node {
 
   /// Returns a fact that a program stored with the node.
   package func fact(_ name: String) throws -> [UInt8]? {
-    try core.store.facts.value(of: "app." + name)
+    try core.store.facts.bytes(of: "app." + name)
   }
 
   /// Stores a fact with the node.
   package func setFact(_ name: String, _ value: [UInt8]?) throws {
     try core.replicas.working {
-      try core.store.transaction { try core.store.facts.set("app." + name, to: value) }
+      try core.store.transaction { try core.store.facts.setBytes(of: "app." + name, to: value) }
     }
   }
 

@@ -19,7 +19,7 @@ final class NodeCore {
   let clock: @Sendable () -> UInt64
   /// What the program gave for shared folders, if it gave anything.
   let folders: SharedFolders?
-  let observers = ChangeObservers()
+  let observers: ChangeObservers
   let gate = ExchangeGate()
   /// The households that the last exchange admitted this node to, after its request.
   var lastAdmissions: [ZoneID] = []
@@ -27,8 +27,6 @@ final class NodeCore {
   var lastReport = SyncReport()
   /// The group of a private database that this node is about to join.
   var joiningGroup: GroupID?
-  /// The shared zones that are known to belong to this node's application.
-  var ownZones: Set<ZoneID> = []
   /// When a sync with each transport last succeeded, by its place, as far as this process knows.
   var successes: [String: UInt64] = [:]
   /// The relays in use, by address.
@@ -44,8 +42,10 @@ final class NodeCore {
 
   init(
     folder: NodeFolder, lock: NodeLock, identity: DeviceIdentity, schema: NodeSchema,
-    profile: NodeProfile?, now: @escaping @Sendable () -> UInt64, folders: SharedFolders?
+    profile: NodeProfile?, now: @escaping @Sendable () -> UInt64, folders: SharedFolders?,
+    observers: ChangeObservers
   ) throws {
+    self.observers = observers
     self.folder = folder
     self.schema = schema
     clock = now

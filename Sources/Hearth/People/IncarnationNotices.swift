@@ -19,9 +19,9 @@ struct IncarnationNotices: NodeWork {
     guard membership.isActive(device) else { return }
     let zone = engine.zones.first { $0.group == group && $0.kind == .data }?.id
     let moment = now()
-    func add(_ text: String, of device: DeviceID, fact: String) throws {
+    func add(_ text: String, of device: DeviceID, fact: Fact<UInt64>) throws {
       try store.transaction {
-        try store.facts.set(fact, to: moment.fixedBytes)
+        try store.facts.set(fact, to: moment)
         guard !isNewcomer else { return }
         try store.notices.add(
           Notice(kind: .newLife, zone: zone, device: device, text: text, milliseconds: moment))
@@ -32,10 +32,10 @@ struct IncarnationNotices: NodeWork {
       let incarnationFact = Incarnations.lifeFact(author)
       let copyFact = Incarnations.copyFact(author.device)
       guard membership.isActive(author.device) else { continue }
-      if try store.facts.value(of: incarnationFact) == nil {
+      if try !store.facts.has(incarnationFact) {
         try add(text(of: beginning, in: membership), of: author.device, fact: incarnationFact)
       }
-      if author.device != device, try store.facts.value(of: copyFact) == nil,
+      if author.device != device, try !store.facts.has(copyFact),
         Incarnations.isCopied(at: beginning, in: group, by: engine)
       {
         try add(

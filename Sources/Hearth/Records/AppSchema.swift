@@ -2,7 +2,7 @@ import HearthCRDT
 import HearthStore
 import HearthSync
 
-/// The identity of an application, with its record types and rules.
+/// The identifier of an application, with its record types and rules.
 ///
 /// ```swift
 /// let app = AppSchema("org.example.shopping", [ShoppingList.self, Item.self]) {
@@ -10,11 +10,14 @@ import HearthSync
 /// }
 /// ```
 ///
-/// A node belongs to the application that opened it first, and a shared zone to the application
-/// that created it. Another application can neither open nor join it: it could give the same
-/// numbers another meaning.
+/// A node belongs to the application that created it, with the person's private database, and a
+/// shared zone to the application that created it. Another application can neither open nor join
+/// it, as it could give the same numbers another meaning: it gets the error `otherApplication`.
 public struct AppSchema: Sendable {
-  /// The identity: a name in reverse order of a domain, which never changes.
+  /// The name of the application in reverse order of a domain, which never changes.
+  ///
+  /// It has at most 128 bytes: two or more labels with dots between them, each of 1 to 63
+  /// lower-case letters, digits and inner hyphens.
   public let identifier: String
   let types: [TypeDescription]
   let rules: [Rule]
@@ -43,6 +46,8 @@ struct TypeDescription: Sendable {
     /// What a record shows if the field was never written; null if that is nothing.
     let defaultValue: Value
     let hasDefaultElements: Bool
+    /// What the field refers to; nil if it is no reference.
+    let target: ReferenceTarget?
   }
 
   let name: String
@@ -71,6 +76,22 @@ struct TypeDescription: Sendable {
   }
 }
 
+extension DeletionRules {
+  /// The rules of an application's references.
+  init(_ types: [TypeDescription]) {
+    self.init()
+    for type in types {
+      for field in type.fields {
+        guard let target = field.target, target.effect != .nothing else { continue }
+        add(
+          ReferringField(
+            type: type.type, field: field.id, isCascade: target.effect == .deletion),
+          to: target.type)
+      }
+    }
+  }
+}
+
 extension Record {
   static var typeDescription: TypeDescription {
     let schema = schema
@@ -80,16 +101,18 @@ extension Record {
       name: schema.name, number: schema.number, type: schema.type,
       fields: schema.fields.map { field in
         var (value, hasElements) = (Value.null, false)
-        switch field.read(prototype) {
+        switch try? field.read(prototype) {
         case .value(let shown): value = shown
         case .elements(let elements): hasElements = !elements.isEmpty
+        // A default that cannot be coded: no record with it can be inserted.
+        case nil: break
         }
         // For an optional, nothing was written and "nothing" was written are the same.
         if field.hasNothing { value = .null }
         return TypeDescription.Field(
           id: field.id, number: field.number, name: field.name,
           type: FieldType(rawValue: field.type.rawValue) ?? .bytes, options: field.options,
-          defaultValue: value, hasDefaultElements: hasElements)
+          defaultValue: value, hasDefaultElements: hasElements, target: field.target?())
       },
       indexes: schema.indexes.map { index in index.map { schema.field($0)?.id } },
       repeatsProperty: paths.indices.contains { place in

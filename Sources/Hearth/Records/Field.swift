@@ -28,7 +28,34 @@ public struct Field<Owner: Record>: Sendable {
   }
 }
 
-/// A field with the key of another record; it is indexed.
+extension Field {
+  /// Declares a field whose value is stored as a text of at most 64 KB.
+  ///
+  /// A value that cannot be read makes its record one of ``Records/unreadable``.
+  ///
+  /// - Parameters:
+  ///   - number: from 1 to 16383; it never changes, and no other field of the type ever has it.
+  ///   - path: the property.
+  ///   - coding: how the value is stored.
+  ///   - name: the column's name in SQL; by default that of the property.
+  public init<Coded: Codable & Equatable & Sendable>(
+    _ number: Int, _ path: any WritableKeyPath<Owner, Coded> & Sendable, _ coding: FieldCoding,
+    named name: String? = nil
+  ) {
+    description = FieldDescription(
+      number, .register, path, String.self, [], name: name,
+      read: { .value(.text(try JSONCoding.text(of: $0[keyPath: path]))) },
+      write: { record, content in
+        guard case .value(.text(let text)) = content,
+          let value: Coded = JSONCoding.value(of: text)
+        else { return false }
+        record[keyPath: path] = value
+        return true
+      })
+  }
+}
+
+/// A field with the key of another record of the same zone; it is indexed.
 public struct Reference<Owner: Record>: Sendable {
   let description: FieldDescription<Owner>
 
@@ -37,12 +64,14 @@ public struct Reference<Owner: Record>: Sendable {
   /// - Parameters:
   ///   - number: from 1 to 16383; it never changes, and no other field of the type ever has it.
   ///   - path: the property.
+  ///   - rule: what happens to the record when the one that it refers to is deleted.
   ///   - name: the column's name in SQL; by default that of the property.
   public init<Target: Record>(
     _ number: Int, _ path: any WritableKeyPath<Owner, Key<Target>?> & Sendable,
-    named name: String? = nil
+    onDelete rule: DeleteRule<Key<Target>?> = .noAction, named name: String? = nil
   ) {
     description = Field(number, path, .indexed, named: name).description
+      .referring { ReferenceTarget(to: Target.self, rule.effect) }
   }
 
   /// Declares a reference.
@@ -50,12 +79,20 @@ public struct Reference<Owner: Record>: Sendable {
   /// - Parameters:
   ///   - number: from 1 to 16383; it never changes, and no other field of the type ever has it.
   ///   - path: the property.
+  ///   - rule: what happens to the record when the one that it refers to is deleted.
   ///   - name: the column's name in SQL; by default that of the property.
   public init<Target: Record>(
     _ number: Int, _ path: any WritableKeyPath<Owner, Key<Target>> & Sendable,
-    named name: String? = nil
+    onDelete rule: DeleteRule<Key<Target>> = .noAction, named name: String? = nil
   ) {
     description = Field(number, path, .indexed, named: name).description
+      .referring { ReferenceTarget(to: Target.self, rule.effect) }
+  }
+}
+
+extension ReferenceTarget {
+  init<Target: Record>(to target: Target.Type, _ effect: DeletionEffect) {
+    self.init(type: target.schema.type, typeName: target.schema.name, effect: effect)
   }
 }
 

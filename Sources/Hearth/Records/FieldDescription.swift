@@ -9,6 +9,13 @@ public enum FieldOption: Hashable, Sendable {
   case fullText
 }
 
+/// The type that a field refers to, and what a deletion there does.
+struct ReferenceTarget: Sendable {
+  let type: TypeID
+  let typeName: String
+  let effect: DeletionEffect
+}
+
 /// What a type's schema says about one field.
 struct FieldDescription<Owner>: Sendable {
   let number: Int
@@ -18,14 +25,17 @@ struct FieldDescription<Owner>: Sendable {
   let type: StoredValue.Kind
   let hasNothing: Bool
   let options: Set<FieldOption>
-  let read: @Sendable (Owner) -> ColumnContent
+  /// The property's value as it is stored; it fails for one that cannot be coded.
+  let read: @Sendable (Owner) throws -> ColumnContent
   /// Sets the property; false if the content does not fit.
   let write: @Sendable (inout Owner, ColumnContent) -> Bool
+  /// Returns what the field refers to: later, as two types may refer to each other.
+  private(set) var target: (@Sendable () -> ReferenceTarget)?
 
   init<Value: FieldValue>(
     _ number: Int, _ kind: FieldKind, _ path: any PartialKeyPath<Owner> & Sendable,
     _ type: Value.Type, _ options: Set<FieldOption>, name: String?,
-    read: @escaping @Sendable (Owner) -> ColumnContent,
+    read: @escaping @Sendable (Owner) throws -> ColumnContent,
     write: @escaping @Sendable (inout Owner, ColumnContent) -> Bool
   ) {
     self.number = number
@@ -37,6 +47,13 @@ struct FieldDescription<Owner>: Sendable {
     self.name = name ?? ColumnName.derived(fromPath: "\(path)", number: number)
     self.read = read
     self.write = write
+  }
+
+  /// The same field as a reference.
+  func referring(to target: @escaping @Sendable () -> ReferenceTarget) -> FieldDescription {
+    var field = self
+    field.target = target
+    return field
   }
 
   /// The number with its kind; a number out of range is refused when the schema is used.

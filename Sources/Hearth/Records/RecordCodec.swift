@@ -38,11 +38,13 @@ struct RecordCodec<Owner: Record> {
   }
 
   /// The operations that make a record from nothing.
-  func creation(of record: Owner) -> [Operation] {
+  ///
+  /// - Throws: `invalid` or `tooLarge` for a value that cannot be coded.
+  func creation(of record: Owner) throws -> [Operation] {
     let key = RecordKey(type: schema.type, id: record.id.identifier)
     var bodies: [Operation.Body] = [.insert]
     for field in schema.fields {
-      switch field.read(record) {
+      switch try field.read(record) {
       case .value(.null): continue
       case .value(.int(let number)) where field.kind == .counter:
         if number != 0 { bodies.append(.count(field.id, number)) }
@@ -55,11 +57,13 @@ struct RecordCodec<Owner: Record> {
   }
 
   /// The operations that turn one value of a record into another: only what differs.
-  func difference(from old: Owner, to new: Owner) -> [Operation] {
+  ///
+  /// - Throws: `invalid` or `tooLarge` for a value that cannot be coded.
+  func difference(from old: Owner, to new: Owner) throws -> [Operation] {
     let key = RecordKey(type: schema.type, id: new.id.identifier)
     var bodies: [Operation.Body] = []
     for field in schema.fields {
-      switch (field.read(old), field.read(new)) {
+      switch (try field.read(old), try field.read(new)) {
       case (let before, let after) where before == after: continue
       case (.value(.int(let before)), .value(.int(let after))) where field.kind == .counter:
         bodies.append(.count(field.id, after &- before))

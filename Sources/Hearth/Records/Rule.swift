@@ -136,7 +136,7 @@ struct PolicyMaker {
   }
 
   /// Makes the policy; rules apply in order.
-  static func policy(_ rules: [Rule], besides fixed: [TypeID: RolePolicy.Rule]) -> RolePolicy {
+  static func policy(_ rules: [Rule]) -> RolePolicy {
     var rights: [TypeID: Rights] = [:]
     for rule in rules {
       var present = rights[rule.type] ?? Rights()
@@ -160,9 +160,9 @@ struct PolicyMaker {
       }
       rights[rule.type] = present
     }
-    let own = rights.mapValues {
-      RolePolicy.Rule(create: $0.create, change: $0.change, fields: $0.fields, delete: $0.delete)
-    }
-    return RolePolicy(own.merging(fixed) { $1 })
+    return RolePolicy(
+      rights.mapValues {
+        RolePolicy.Rule(create: $0.create, change: $0.change, fields: $0.fields, delete: $0.delete)
+      })
   }
 }

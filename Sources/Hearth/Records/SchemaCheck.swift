@@ -1,14 +1,12 @@
 import HearthCRDT
+import HearthMembership
 import HearthStore
-import HearthSync
 
 /// Looks for mistakes in an application's declarations, before a node is opened with them.
 struct SchemaCheck {
   private let app: AppSchema
 
-  /// The most bytes of an application's identity.
-  static let maximumIdentifierBytes = 128
-  /// The numbers that types of applications can have; the two beyond are Hearth's own.
+  /// The numbers that types of applications can have; the two beyond are for Hearth's own.
   static let typeNumbers = 1...16_381
   /// The most fields of a type.
   static let maximumFields = 60
@@ -21,7 +19,6 @@ struct SchemaCheck {
 
   /// - Throws: `schema`, with the first mistake.
   func run() throws(HearthError) {
-    try checkIdentifier()
     var names: [String: Int] = [:]
     var numbers: [Int: String] = [:]
     for type in app.types {
@@ -38,6 +35,15 @@ struct SchemaCheck {
       }
       try check(type)
     }
+    for type in app.types {
+      for field in type.fields {
+        guard let target = field.target, target.effect != .nothing else { continue }
+        try require(
+          numbers[Int(target.type.rawValue)] == target.typeName,
+          "field \(field.name) of \(type.name) has a rule for deletions of record type "
+            + "\(target.typeName), which the application does not declare")
+      }
+    }
     for rule in app.rules {
       try require(
         numbers[Int(rule.type.rawValue)] == rule.typeName,
@@ -48,15 +54,18 @@ struct SchemaCheck {
     }
   }
 
-  private func checkIdentifier() throws(HearthError) {
-    let bytes = app.identifier.utf8
-    let isPlain = bytes.allSatisfy {
-      (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d || $0 == 0x2e
+  /// The application's identifier.
+  ///
+  /// - Throws: `schema` if the text is none.
+  func identifier() throws(HearthError) -> ApplicationIdentifier {
+    guard let identifier = ApplicationIdentifier(app.identifier) else {
+      throw HearthError(
+        .schema,
+        "the application's identifier \"\(printable(app.identifier))\" is not a name such as "
+          + "org.example.shopping, of lower-case letters, digits, dots and inner hyphens, with at "
+          + "most \(ApplicationIdentifier.maximumBytes) bytes")
     }
-    try require(
-      isPlain && app.identifier.contains(".") && bytes.count <= SchemaCheck.maximumIdentifierBytes,
-      "the application's identity \"\(printable(app.identifier))\" is not a name such as "
-        + "org.example.shopping, of lower-case letters, digits, dots and hyphens")
+    return identifier
   }
 
   private func check(_ type: TypeDescription) throws(HearthError) {
@@ -121,11 +130,12 @@ extension AppSchema {
   ///
   /// - Throws: `schema`, with the mistake.
   func checked() throws(HearthError) -> NodeSchema {
-    try SchemaCheck(self).run()
+    let check = SchemaCheck(self)
+    let application = try check.identifier()
+    try check.run()
     return NodeSchema(
-      records: types.map(\.recordSchema),
-      policy: PolicyMaker.policy(
-        rules, besides: [ZoneIdentity.type: RolePolicy.Rule(.admins)]),
-      application: identifier, lookups: types.map(\.lookups))
+      records: types.map(\.recordSchema), policy: PolicyMaker.policy(rules),
+      application: application, lookups: types.map(\.lookups),
+      deletions: DeletionRules(types))
   }
 }

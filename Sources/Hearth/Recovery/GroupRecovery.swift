@@ -124,7 +124,12 @@ struct GroupRecovery: NodeWork {
     } catch let error as HearthError where error.code != .offline {
       throw Refusal(group: group.id, name: name, error: error)
     } catch let error as SyncError {
-      let code: HearthError.Code = error.code == .notAllowed ? .notAllowed : .corrupt
+      let code: HearthError.Code =
+        switch error.code {
+        case .notAllowed: .notAllowed
+        case .otherApplication: .otherApplication
+        default: .corrupt
+        }
       throw Refusal(
         group: group.id, name: name, error: HearthError(code, error.message, cause: error))
     }
@@ -262,6 +267,7 @@ struct GroupRecovery: NodeWork {
         "the log of \(group.name) is not in the folder or cannot be opened: wait until everything "
           + "has arrived; if it has, the recovery bundle is forged")
     }
+    try ApplicationCheck.requireOwnFounding(of: group.id, in: engine)
     guard membership.people.contains(where: { $0.id == person }) else {
       let isFormer = membership.formerPeople.contains { $0.id == person }
       throw HearthError(

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import HearthCRDT
 import HearthCrypto
 import HearthMembership
@@ -68,12 +67,7 @@ extension Node {
       throw refused.first?.error
         ?? HearthError(.notFound, "these words lead to no household: there is nothing to recover")
     }
-    // An empty folder may be replaced; one that was filled meanwhile is not.
-    guard rename(draft, home) == 0 else {
-      let reason = String(cString: strerror(errno))
-      try? NodeFolder(draft).remove()
-      throw HearthError(.io, "the node cannot be moved to \(home): \(reason)")
-    }
+    try NodeFolder(draft).move(to: home)
     let node = try await Node.open(at: home, passphrase: passphrase, schema: schema, now: now)
     _ = try await node.sync()
     return (

@@ -30,8 +30,8 @@ package struct RecoveryBundleStatus: Sendable {
 struct RecoveryBundles: NodeWork {
   let core: NodeCore
 
-  private static let wordsFact = "recovery"
-  private static let attestationFact = "recovery.private"
+  private static let wordsFact = Fact(bytes: "recovery")
+  private static let attestationFact = Fact(bytes: "recovery.private")
   private static let keyBytes = 32
   /// The record of the private database by which one device shares the location with another.
   ///
@@ -178,7 +178,7 @@ struct RecoveryBundles: NodeWork {
   ///
   /// It is believed only with the signature of the words that the log names.
   private func takeLocation() throws {
-    guard try store.facts.value(of: RecoveryBundles.wordsFact) == nil,
+    guard try !store.facts.has(RecoveryBundles.wordsFact),
       let zone = try sharedPrivateZone(),
       let keys = try recovery.ownGroups().compactMap(\.keys).first,
       let bytes = try sharedLocation(with: device, in: zone),

@@ -18,7 +18,7 @@ struct MemberDraft {
   /// Its segments that wait for others.
   fileprivate let waiting: [[UInt8]]
   /// The keys that were handed to this device at a relay.
-  fileprivate let grants: [UInt8]?
+  fileprivate let grants: [[UInt8]]?
   /// Whether another copy of this node has written there under its present life.
   fileprivate let isLifeUsed: Bool
   fileprivate let group: GroupID
@@ -66,7 +66,7 @@ extension NodeReplicas {
     }
     return MemberDraft(
       zone: zone, applied: applied, waiting: waiting,
-      grants: try store.facts.value(of: RelayMailboxes<NodeReplicas>.grantsFact(group)),
+      grants: try store.facts.value(of: RelayGrants.fact(of: group)),
       isLifeUsed: draft.engine.incarnation != engine.incarnation, group: group,
       report: report)
   }
@@ -79,7 +79,7 @@ extension NodeReplicas {
       return NodeReplicas.Content(
         engine: try Engine(
           store: store, identity: own.identity, incarnation: own.incarnation,
-          policy: policy, nowMilliseconds: moment),
+          policy: policy, application: own.application, nowMilliseconds: moment),
         profile: self.profile)
     }
   }
@@ -93,7 +93,7 @@ extension NodeReplicas {
       try Anchor.drop(anchorFile, for: engine)
     }
     if let grants = draft.grants {
-      try store.facts.set(RelayMailboxes<NodeReplicas>.grantsFact(draft.group), to: grants)
+      try store.facts.set(RelayGrants.fact(of: draft.group), to: grants)
     }
     // Strangers can make very many of those that wait. Until the log is here everybody is a
     // stranger, and those would take its room.

@@ -1,6 +1,7 @@
 import Foundation
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthStore
 import HearthSync
 
@@ -14,16 +15,18 @@ package struct NodeSchema: Sendable {
   package let naturalKeys: [TypeID: FieldID]
   /// The name of a shared zone in its own records; nil if they have none.
   package let zoneName: (@Sendable (any ProjectionSource) throws -> String?)?
-  /// The identity of the application; nil for a program without one.
-  package let application: String?
+  /// The application of the program.
+  package let application: ApplicationIdentifier
   /// What queries of the record types rely on.
   package let lookups: [TypeLookups]
+  /// What a deletion does to records that refer to the deleted one.
+  private(set) var deletions = DeletionRules()
 
   package init(
     records: [RecordSchema], projections: [any Projection] = [], policy: RolePolicy = RolePolicy(),
     naturalKeys: [TypeID: FieldID] = [:],
     zoneName: (@Sendable (any ProjectionSource) throws -> String?)? = nil,
-    application: String? = nil, lookups: [TypeLookups] = []
+    application: ApplicationIdentifier = .household, lookups: [TypeLookups] = []
   ) {
     self.application = application
     self.lookups = lookups
@@ -33,10 +36,20 @@ package struct NodeSchema: Sendable {
     self.naturalKeys = naturalKeys
     self.zoneName = zoneName
   }
+
+  /// The declarations of an application.
+  init(
+    records: [RecordSchema], policy: RolePolicy, application: ApplicationIdentifier,
+    lookups: [TypeLookups], deletions: DeletionRules
+  ) {
+    self.init(
+      records: records, policy: policy, application: application, lookups: lookups)
+    self.deletions = deletions
+  }
 }
 
 extension NodeReplicas.Content {
-  private static let profileFact = "profile"
+  private static let profileFact = JSONFact.named("profile", of: NodeProfile.self)
 
   private static func openStore(_ folder: NodeFolder, _ schema: NodeSchema) throws -> ReplicaStore {
     try ReplicaStore(
@@ -53,15 +66,14 @@ extension NodeReplicas.Content {
     let incarnation = try Incarnations.first(of: identity)
     try store.transaction {
       try keep(profile, in: store)
-      try store.facts.set(
-        Incarnations.currentFact, to: incarnation.fixedBytes)
+      try store.facts.set(Incarnations.currentFact, to: incarnation)
     }
     try store.close()
   }
 
   /// Notes whose a database is; called in a transaction.
   static func keep(_ profile: NodeProfile, in store: ReplicaStore) throws {
-    try store.facts.set(profileFact, to: Array(try JSONEncoder().encode(profile)))
+    try store.facts.set(profileFact, to: profile)
   }
 
   /// Reads what a node's database holds.
@@ -72,20 +84,18 @@ extension NodeReplicas.Content {
     nowMilliseconds: UInt64
   ) throws {
     let store = try Self.openStore(folder, schema)
-    guard let encoded = try store.facts.value(of: Self.profileFact) else {
+    guard let profile = try store.facts.value(of: Self.profileFact) else {
       throw HearthError(
         .corrupt,
         "the database \(folder.database) is empty, although its key is there: "
           + NodeFolder.aside)
     }
-    profile = try JSONDecoder().decode(NodeProfile.self, from: Data(encoded))
-    var reader = ByteReader(
-      try store.facts.value(of: Incarnations.currentFact)
-        ?? [UInt8](repeating: 0, count: 8))
+    self.profile = profile
     do {
       engine = try Engine(
-        store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
-        policy: schema.policy, nowMilliseconds: nowMilliseconds)
+        store: store, identity: identity,
+        incarnation: try store.facts.value(of: Incarnations.currentFact) ?? 0,
+        policy: schema.policy, application: schema.application, nowMilliseconds: nowMilliseconds)
     } catch let error as CryptoError where error.code == .authenticationFailed {
       throw HearthError(
         .corrupt,

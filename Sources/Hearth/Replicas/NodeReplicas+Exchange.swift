@@ -36,8 +36,28 @@ extension NodeReplicas {
     return exchange.report
   }
 
+  /// The most times that the files which were refused are examined again; each must bring news.
+  private static var maximumTurns: Int { 256 }
+
   /// Takes what a transport has of some zones, one after the other.
+  ///
+  /// A file that was refused may be usable once a later one vouches for its author. A sync examines
+  /// it again in its next round; whoever joins or recovers has no next round, and does so at once.
+  ///
+  /// - Returns: the report of the last turn, with what could not be used in the end.
   func pull(
+    _ zones: [ZoneID], from transport: some Transport, named name: String
+  ) async throws -> TransportReport {
+    for _ in 1..<NodeReplicas.maximumTurns {
+      let before = try zones.map { try engine.zone($0).frontier }
+      let report = try await pullOnce(zones, from: transport, named: name)
+      let hasNews = try zones.map { try engine.zone($0).frontier } != before
+      if report.problems.isEmpty || !hasNews { return report }
+    }
+    return try await pullOnce(zones, from: transport, named: name)
+  }
+
+  private func pullOnce(
     _ zones: [ZoneID], from transport: some Transport, named name: String
   ) async throws -> TransportReport {
     var exchange = Exchange(

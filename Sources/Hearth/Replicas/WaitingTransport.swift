@@ -96,9 +96,9 @@ final class WaitingConnection: RelayClientConnection {
 struct ReplicaMemory: RelayMemory {
   let replicas: NodeReplicas
 
-  func load(_ name: String) throws -> [UInt8]? { try replicas.store.facts.value(of: name) }
+  func load(_ name: String) throws -> [UInt8]? { try replicas.store.facts.bytes(of: name) }
 
   func save(_ name: String, _ bytes: [UInt8]) throws {
-    try replicas.store.transaction { try replicas.store.facts.set(name, to: bytes) }
+    try replicas.store.transaction { try replicas.store.facts.setBytes(of: name, to: bytes) }
   }
 }

@@ -18,7 +18,8 @@ struct TransportFailures: NodeWork {
   let core: NodeCore
 
   private var records: TransportRecords<TransportFailure> {
-    TransportRecords(core: core, fact: "transports.failed")
+    TransportRecords(
+      core: core, fact: JSONFact.named("transports.failed", of: [String: TransportFailure].self))
   }
 
   /// Returns the failure of a transport in the last round; nil if there was none.

@@ -11,17 +11,16 @@ import HearthTransport
 struct TransportList: NodeWork {
   let core: NodeCore
 
-  private static let fact = "transports"
+  private static let fact = JSONFact.named("transports", of: [TransportSetting].self)
 
   /// The transports, in order of number.
   func list() throws -> [TransportSetting] {
-    guard let encoded = try store.facts.value(of: TransportList.fact) else { return [] }
-    return try JSONDecoder().decode([TransportSetting].self, from: Data(encoded))
+    try store.facts.value(of: TransportList.fact) ?? []
   }
 
   private func save(_ settings: [TransportSetting]) throws {
-    let encoded = Array(try JSONEncoder().encode(settings.sorted { $0.number < $1.number }))
-    try store.transaction { try store.facts.set(TransportList.fact, to: encoded) }
+    let sorted = settings.sorted { $0.number < $1.number }
+    try store.transaction { try store.facts.set(TransportList.fact, to: sorted) }
   }
 
   // MARK: Adding and removing

@@ -10,7 +10,7 @@ import HearthTransport
 struct TransportRollbacks: NodeWork {
   let core: NodeCore
 
-  private static let fact = "transports.setback"
+  private static let fact = JSONFact.named("transports.setback", of: [String: Rollback].self)
   /// At most one notice a day reports it for one transport, however often it happens.
   private static let quietMilliseconds: UInt64 = 24 * 3_600_000
   /// How long `hearth status` reports it: a week.
@@ -27,8 +27,7 @@ struct TransportRollbacks: NodeWork {
   }
 
   private func all() throws -> [String: Rollback] {
-    guard let encoded = try store.facts.value(of: TransportRollbacks.fact) else { return [:] }
-    return try JSONDecoder().decode([String: Rollback].self, from: Data(encoded))
+    try store.facts.value(of: TransportRollbacks.fact) ?? [:]
   }
 
   /// Returns when a transport was last seen rolled back; nil if never, or more than a week ago.
@@ -49,12 +48,11 @@ struct TransportRollbacks: NodeWork {
     let isToTell =
       last.map { moment >= $0 + TransportRollbacks.quietMilliseconds || moment < $0 } ?? true
     known[round.setting] = Rollback(seen: moment, told: isToTell ? moment : last ?? moment)
-    let encoded = Array(try JSONEncoder().encode(known))
     let notice = Notice(
       kind: .transport, zone: nil, device: nil, text: RollbackWarning.text(of: round),
       milliseconds: moment)
     try store.transaction {
-      try store.facts.set(TransportRollbacks.fact, to: encoded)
+      try store.facts.set(TransportRollbacks.fact, to: known)
       if isToTell { try store.notices.add(notice) }
     }
   }

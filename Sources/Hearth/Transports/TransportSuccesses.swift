@@ -8,7 +8,8 @@ struct TransportSuccesses: NodeWork {
   private static let stepMilliseconds: UInt64 = 60_000
 
   private var records: TransportRecords<UInt64> {
-    TransportRecords(core: core, fact: "transports.succeeded")
+    TransportRecords(
+      core: core, fact: JSONFact.named("transports.succeeded", of: [String: UInt64].self))
   }
 
   /// Returns when a sync with a transport last succeeded; nil if none is known.

@@ -29,4 +29,17 @@ struct ChoreActivity: Encodable, Sendable {
     if common.json { return try Output.json(self) }
     Output.note(words)
   }
+
+  /// Prints several effects of one command: a document for one, and a list for more.
+  static func tell(
+    _ told: [(activity: ChoreActivity, words: String)], _ common: CommonOptions
+  ) throws {
+    if let only = told.first, told.count == 1 { return try only.activity.tell(common, only.words) }
+    if common.json { return try Output.json(Several(entries: told.map(\.activity))) }
+    for one in told { Output.note(one.words) }
+  }
+
+  private struct Several: Encodable {
+    let entries: [ChoreActivity]
+  }
 }

@@ -8,9 +8,18 @@ import Household
 /// `hearth done`.
 struct DoneChore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "done", abstract: "Record that a chore was done.")
+    commandName: "done", abstract: "Record that chores were done.",
+    discussion: """
+      Several words mean one chore if they fit one together, else a chore each. Either all of them
+      are recorded or none.
+
+      Examples:
+        hearth done water the plants
+        hearth done cat dishes laundry
+      """)
   @OptionGroup var common: CommonOptions
-  @Argument(help: "The chore.") var name: String
+  @Argument(help: ArgumentHelp("The chore, or several.", valueName: "chore"))
+  var names: [String]
   @Option(help: "Who did it; by default you.") var by: String?
   @Option(help: "When: 18:30, yesterday, 2026-11-21, 2026-11-21T18:30.") var at: String?
   @Flag(help: "Even if the chore was done today and is not due again yet.") var early = false
@@ -24,37 +33,55 @@ struct DoneChore: AsyncParsableCommand {
     let minutes = moment?.time.map { Int64(time.minuteOfDay) - Int64($0.minuteOfDay) } ?? 0
     let done = UInt64(max(0, Int64(now) - minutes * 60_000))
     let (day, named) = (moment?.day ?? date, moment?.time)
-    let (name, by, early) = (name, by, early)
+    let (names, by, early) = (names, by, early)
     let gate = await household.roleGate()
-    let (event, chore, doer) = try await household.write(on: date) { state, builder in
-      let chore = try ChoreNames.chore(name, in: state)
+    let (entries, doer) = try await household.write(on: date) { state, builder in
       let person =
         try by.map { try ChoreNames.person($0, in: state, gate, isToWork: true).id } ?? me
-      let event: RecordID
-      do {
-        event = try state.completions.add(
-          chore.id, occurrence: nil, by: person, doneAt: (day, named),
-          milliseconds: done, nowMilliseconds: now, isEarly: early, in: &builder)
-      } catch let error as HouseholdError where error.code == .doneThatDay {
-        throw CommandFailure(
-          .failed, error.message, hint: "add --early if it was really done again")
+      let entries = try ChoreNames.chores(names, in: state).map { chore in
+        do {
+          let event = try state.completions.add(
+            chore.id, occurrence: nil, by: person, doneAt: (day, named),
+            milliseconds: done, nowMilliseconds: now, isEarly: early, in: &builder)
+          return Done(chore: chore, event: event)
+        } catch let error as HouseholdError where error.code == .doneThatDay {
+          throw CommandFailure(
+            .failed, error.message, hint: "add --early if it was really done again")
+        }
       }
-      let names = try ChoreNames.names(in: state)
-      let doer = names[person] ?? gate.membership.person(person)?.name ?? person.hex
-      return (event, chore, doer)
+      let people = try ChoreNames.names(in: state)
+      let doer = people[person] ?? gate.membership.person(person)?.name ?? person.hex
+      return (entries, doer)
     }
-    let points = try await household.read(on: date) {
-      try $0.ledger.entry(event)?.points ?? 0
+    let points = try await household.read(on: date) { state in
+      try entries.map { try state.ledger.entry($0.event)?.points ?? 0 }
     }
-    let other = chore.next?.due.flatMap { $0 == date ? nil : " of \($0.iso)" } ?? ""
-    var activity = ChoreActivity("done", chore.id, chore.title)
-    activity.event = event.hex
-    activity.person = doer
-    activity.day = day.iso
-    activity.points = points
-    try activity.tell(
-      common,
-      "done: \(Style.safe(chore.title))\(other), \(points) points (undo with `hearth undo`)")
+    let told = zip(entries, points).map { entry, points in
+      entry.told(by: doer, on: day, points: points, today: date)
+    }
+    try ChoreActivity.tell(told, common)
+  }
+
+  /// A chore as it was before the completion, and the completion.
+  private struct Done: Sendable {
+    let chore: ChoreView
+    let event: RecordID
+
+    func told(
+      by doer: String, on day: CivilDate, points: Int, today: CivilDate
+    ) -> (activity: ChoreActivity, words: String) {
+      let other = chore.next?.due.flatMap { $0 == today ? nil : " of \($0.iso)" } ?? ""
+      var activity = ChoreActivity("done", chore.id, chore.title)
+      activity.event = event.hex
+      activity.person = doer
+      activity.day = day.iso
+      activity.points = points
+      return (
+        activity,
+        "done: \(Style.safe(chore.title))\(other), \(Words.count(points, "point")) "
+          + "(undo with `hearth undo`)"
+      )
+    }
   }
 }
 

@@ -14,6 +14,69 @@ enum ChoreNames {
     try ChoreChoice(state: state, scope: scope).find(text)
   }
 
+  /// Returns the chores of several typed words: the one that they fit together, else one for each.
+  ///
+  /// - Throws: also if two of the words mean the same chore. The failure for words of which none
+  ///   means a chore names all of them.
+  static func chores(_ words: [String], in state: HouseholdState) throws -> [ChoreView] {
+    let phrase = words.joined(separator: " ")
+    guard words.count > 1 else { return [try chore(phrase, in: state)] }
+    let titles = try state.chores.titles(includingArchived: false)
+    guard case .none(let nearest) = NameMatch(phrase, among: titles, name: \.title) else {
+      return [try chore(phrase, in: state)]
+    }
+    var found: [ChoreView] = []
+    for word in words {
+      let one: ChoreView
+      do {
+        one = try chore(word, in: state)
+      } catch {
+        // A mistyped title is likelier than several chores of which one is unknown.
+        guard nearest.isEmpty else { throw ChoreNames.missing(phrase, nearest) }
+        throw fits(words, in: state, among: titles) ? error : unknown(words, among: titles)
+      }
+      guard !found.contains(where: { $0.id == one.id }) else {
+        throw CommandFailure(
+          .usage, "\(ShownText.quoted(one.title)) is named twice", hint: "name each chore once")
+      }
+      found.append(one)
+    }
+    return found
+  }
+
+  /// Whether at least one of several words means a chore, or more than one.
+  private static func fits(
+    _ words: [String], in state: HouseholdState, among titles: [ChoreTitle]
+  ) -> Bool {
+    words.contains { word in
+      guard case .none = NameMatch(word, among: titles, name: \.title) else { return true }
+      return (try? chore(word, in: state)) != nil
+    }
+  }
+
+  /// The failure for words of which none means a chore: it names them all, as they were typed.
+  private static func unknown(
+    _ words: [String], among titles: [ChoreTitle]
+  ) -> CommandFailure {
+    var nearest: [ChoreTitle] = []
+    for word in words {
+      guard case .none(let own) = NameMatch(word, among: titles, name: \.title) else { continue }
+      for title in own where !nearest.contains(where: { $0.id == title.id }) {
+        nearest.append(title)
+      }
+    }
+    return missing(words.joined(separator: " "), nearest)
+  }
+
+  private static func missing(_ phrase: String, _ nearest: [ChoreTitle]) -> CommandFailure {
+    CommandFailure(
+      .failed, "there is no chore \(ShownText.quoted(phrase))",
+      hint: nearest.isEmpty
+        ? "see `hearth list --all`"
+        : "did you mean " + nearest.map { ShownText.quoted($0.title) }.joined(separator: " or ")
+          + "?")
+  }
+
   /// Returns the person of a name or of digits of the id; a merged person resolves to the other
   /// one.
   ///

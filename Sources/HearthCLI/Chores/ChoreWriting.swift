@@ -15,7 +15,11 @@ struct AddChore: AsyncParsableCommand {
       chore-template` lists the templates.
       """)
   @OptionGroup var common: CommonOptions
-  @Argument(help: "The chore's title; - reads it from standard input.") var title: String?
+  @Argument(
+    help: ArgumentHelp(
+      "The chore's title, with or without quotes; - reads it from standard input.",
+      valueName: "title"))
+  var words: [String] = []
   @Option(help: "A chore template of a followed catalogue: its id, or chore-template/ID.")
   var template: String?
   @Option(
@@ -29,17 +33,17 @@ struct AddChore: AsyncParsableCommand {
   @Option(help: "A note.") var note: String = ""
 
   func run() async throws {
-    guard title != nil || template != nil else {
+    guard !words.isEmpty || template != nil else {
       throw CommandFailure(
         .usage, "a chore needs a title", hint: "write one, or name a template with --template")
     }
     guard assign == nil || turns.rotate == nil else {
       throw CommandFailure(.usage, "--assign and --rotate exclude each other")
     }
-    let typed = title == "-" ? try StandardInput.text() : title
+    let typed = words == ["-"] ? try StandardInput.text() : words.joined(separator: " ")
     let household = try await HouseholdContext.open(common)
     let model = try await template(on: household.node)
-    let title = typed ?? model.title
+    let title = words.isEmpty ? model.title : typed
     let worth = try NumberWords.points(points ?? model.points)
     let today = try await household.today().date
     let now = await household.node.nowMilliseconds()

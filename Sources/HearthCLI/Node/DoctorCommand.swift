@@ -119,35 +119,8 @@ struct DoctorCommand: AsyncParsableCommand {
     var findings: [DoctorFinding] = []
     for status in try await node.diagnostics.zones() {
       let membership = await node.membership(of: status.zone.group)
-      for author in status.forks {
-        let name = membership.device(author.device)?.card.name ?? "an unknown device"
-        findings.append(
-          DoctorFinding(
-            "fork",
-            "\(name) (\(author)) published two different histories in "
-              + CheckText.name(status.zone),
-            remedy: "find out whether that device was copied or restored; a sync on it starts a "
-              + "new incarnation"))
-      }
-      for claim in status.falseClaims {
-        findings.append(
-          DoctorFinding(
-            "claim", "\(CheckText.name(status.zone)): \(claim)",
-            remedy:
-              "find out what program runs there; an owner or admin can remove that person, or "
-              + "`hearth sync` again if that device or this one was copied or restored"))
-      }
-      for item in status.waiting where item.reason == .format {
-        let names = status.newer.map { membership.device($0)?.card.name ?? ShortID.text($0) }
-        let sources =
-          names.isEmpty ? "" : ", apparently from \(names.joined(separator: ", ")),"
-        findings.append(
-          DoctorFinding(
-            "version",
-            "\(Words.count(item.count, "segment")) of \(CheckText.name(status.zone))\(sources) "
-              + "need a newer version of this program",
-            remedy: "update this program; if there is no newer one, somebody forged them"))
-      }
+      findings += Self.contradictions(in: status, membership)
+      findings += Self.newerSegments(in: status, membership)
     }
     for transport in try await node.transports.statuses() {
       if let problem = transport.oldKeys {
@@ -160,6 +133,55 @@ struct DoctorCommand: AsyncParsableCommand {
     if let copy = try await node.diagnostics.copy() {
       findings.append(DoctorFinding("copy", copy.fault, remedy: copy.remedy))
     }
+    findings += try await damagedFiles(of: node)
+    findings += try await withheld(from: node) + (try await capsules(of: node))
+    return findings + (try await HouseholdFindings.all(on: node))
+  }
+
+  /// The authors in a zone with two histories, or with claims that cannot be true.
+  private static func contradictions(
+    in status: ZoneStatus, _ membership: Membership
+  ) -> [DoctorFinding] {
+    var findings: [DoctorFinding] = []
+    for author in status.forks {
+      let name = membership.device(author.device)?.card.name ?? "an unknown device"
+      findings.append(
+        DoctorFinding(
+          "fork",
+          "\(name) (\(author)) published two different histories in "
+            + CheckText.name(status.zone),
+          remedy: "find out whether that device was copied or restored; a sync on it starts a "
+            + "new incarnation"))
+    }
+    for claim in status.falseClaims {
+      findings.append(
+        DoctorFinding(
+          "claim", "\(CheckText.name(status.zone)): \(claim)",
+          remedy:
+            "find out what program runs there; an owner or admin can remove that person, or "
+            + "`hearth sync` again if that device or this one was copied or restored"))
+    }
+    return findings
+  }
+
+  /// The segments of a zone that a newer version of this program wrote.
+  private static func newerSegments(
+    in status: ZoneStatus, _ membership: Membership
+  ) -> [DoctorFinding] {
+    let names = status.newer.map { membership.device($0)?.card.name ?? ShortID.text($0) }
+    let sources = names.isEmpty ? "" : ", apparently from \(names.joined(separator: ", ")),"
+    return status.waiting.filter { $0.reason == .format }.map { item in
+      DoctorFinding(
+        "version",
+        "\(Words.count(item.count, "segment")) of \(CheckText.name(status.zone))\(sources) "
+          + "need a newer version of this program",
+        remedy: "update this program; if there is no newer one, somebody forged them")
+    }
+  }
+
+  /// The files in shared folders that cannot be used.
+  private func damagedFiles(of node: Node) async throws -> [DoctorFinding] {
+    var findings: [DoctorFinding] = []
     for (folder, problems) in try await node.transports.damagedFiles() {
       // Problems with the same remedy are one finding.
       for remedy in Set(problems.map(\.remedy)).sorted() {
@@ -171,8 +193,7 @@ struct DoctorCommand: AsyncParsableCommand {
               + "\(alike[0].fault)", remedy: remedy))
       }
     }
-    findings += try await withheld(from: node) + (try await capsules(of: node))
-    return findings + (try await HouseholdFindings.all(on: node))
+    return findings
   }
 
   /// The failures of one transport, now or in the last round.

@@ -72,41 +72,11 @@ struct StatusCommand: AsyncParsableCommand {
     let stranded = try await StrandedText.items(on: node)
     var households: [Document.Household] = []
     for status in statuses where status.zone.kind == .data && status.zone.database == .shared {
-      let membership = await node.membership(of: status.zone.group)
-      // Membership operations of the same group are part of the household's status.
-      let group = statuses.filter { $0.zone.group == status.zone.group }
-      var waiting: [String: Int] = [:]
-      for item in group.flatMap(\.waiting) {
-        waiting[item.reason.rawValue, default: 0] += item.count
-      }
-      households.append(
-        Document.Household(
-          name: status.zone.name, id: status.zone.id.hex,
-          role: membership.role(of: device)?.name, people: membership.people.count,
-          devices: membership.devices.count, changes: status.changes,
-          unsynced: status.unsynced,
-          unsyncedMembership: group.filter { $0.zone.kind == .control }
-            .reduce(0) { $0 + $1.unsynced },
-          waiting: waiting,
-          forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex),
-          standing: try await StandingText.Document(of: status.zone, on: node),
-          newcomers: NewcomerWords.word(membership.newcomers),
-          warning: await node.people.riskWarning(of: status.zone.group),
-          transports: try await node.transports.list(of: status.zone.group).map(\.number),
-          isStranded: stranded.contains { $0.zone.group == status.zone.group }))
+      households.append(try await household(status, among: statuses, stranded, on: node))
     }
     let pending = try await node.admissions.requested().map { PendingJoinText($0) }
     var ways: [Document.Transport] = []
-    for status in transports {
-      ways.append(
-        Document.Transport(
-          number: status.setting.number, kind: status.setting.kind.rawValue,
-          path: status.setting.path,
-          cargo: await ScopeText(status.setting, on: node),
-          unpublishedSegments: status.unpublished, failure: status.failure,
-          problem: status.oldKeys.map { "\($0.fault): \($0.remedy)" },
-          setBack: status.rollbackMilliseconds.map(MomentText.iso)))
-    }
+    for status in transports { ways.append(await transport(status, on: node)) }
     let document = Document(
       home: await node.home, person: profile.personName, personId: await node.person.hex,
       device: profile.deviceName, deviceId: device.hex, life: await node.incarnation,
@@ -128,6 +98,47 @@ struct StatusCommand: AsyncParsableCommand {
 
   private static let shownNotices = 5
 
+  // MARK: What is shown
+
+  private func household(
+    _ status: ZoneStatus, among statuses: [ZoneStatus], _ stranded: [StrandedText.Item],
+    on node: Node
+  ) async throws -> Document.Household {
+    let membership = await node.membership(of: status.zone.group)
+    // Membership operations of the same group are part of the household's status.
+    let group = statuses.filter { $0.zone.group == status.zone.group }
+    var waiting: [String: Int] = [:]
+    for item in group.flatMap(\.waiting) {
+      waiting[item.reason.rawValue, default: 0] += item.count
+    }
+    return Document.Household(
+      name: status.zone.name, id: status.zone.id.hex,
+      role: membership.role(of: await node.device)?.name, people: membership.people.count,
+      devices: membership.devices.count, changes: status.changes,
+      unsynced: status.unsynced,
+      unsyncedMembership: group.filter { $0.zone.kind == .control }
+        .reduce(0) { $0 + $1.unsynced },
+      waiting: waiting,
+      forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex),
+      standing: try await StandingText.Document(of: status.zone, on: node),
+      newcomers: NewcomerWords.word(membership.newcomers),
+      warning: await node.people.riskWarning(of: status.zone.group),
+      transports: try await node.transports.list(of: status.zone.group).map(\.number),
+      isStranded: stranded.contains { $0.zone.group == status.zone.group })
+  }
+
+  private func transport(_ status: TransportStatus, on node: Node) async -> Document.Transport {
+    Document.Transport(
+      number: status.setting.number, kind: status.setting.kind.rawValue,
+      path: status.setting.path,
+      cargo: await ScopeText(status.setting, on: node),
+      unpublishedSegments: status.unpublished, failure: status.failure,
+      problem: status.oldKeys.map { "\($0.fault): \($0.remedy)" },
+      setBack: status.rollbackMilliseconds.map(MomentText.iso))
+  }
+
+  // MARK: Showing it
+
   private func show(
     _ document: Document, _ moment: MomentText, _ setBacks: [UInt64?],
     _ stranded: [StrandedText.Item]
@@ -139,34 +150,7 @@ struct StatusCommand: AsyncParsableCommand {
     if document.households.isEmpty && document.pendingJoins.isEmpty {
       Output.print("household: none yet; `hearth household create NAME` or `hearth join -`")
     }
-    for household in document.households {
-      Output.print("household: \(Style.bold(Style.safe(household.name))), \(words(household))")
-      let kinds = document.transports.filter { household.transports.contains($0.number) }
-        .map(\.kind)
-      for line in StandingText.lines(household.standing, kinds: kinds) {
-        Output.print("           " + line)
-      }
-      if household.newcomers != NewcomerWords.word(.full) {
-        Output.print("           \(NewcomerWords.words(.fromJoin))")
-      }
-      // Pending segments of a removed device never become readable.
-      let waiting = household.standing.ended == nil ? household.waiting : [:]
-      for (reason, count) in waiting.sorted(by: { $0.key < $1.key }) {
-        let words = PendingReason(rawValue: reason).map(Words.reason) ?? reason
-        Output.print("           \(Words.count(count, "segment")) waiting for \(words)")
-      }
-      if let warning = household.warning {
-        Output.print(Style.yellow("           warning: \(warning)"))
-      }
-      for item in stranded where item.zone.id.hex == household.id {
-        Output.print(
-          Style.yellow("           none of your transports carries it: \(item.remedy)"))
-      }
-      for fork in household.forks {
-        Output.print(
-          Style.red("           device \(fork.prefix(8)) published two different histories"))
-      }
-    }
+    for household in document.households { show(household, in: document, stranded) }
     for line in document.privateDatabase.map(PrivateText.lines) ?? [] { Output.print(line) }
     for pending in document.pendingJoins {
       for line in pending.lines { Output.print(line) }
@@ -175,16 +159,54 @@ struct StatusCommand: AsyncParsableCommand {
       Output.print("transport: none yet; `hearth transport add folder PATH`")
     }
     for (transport, setBack) in zip(document.transports, setBacks) {
-      Output.print("transport: \(words(transport, in: document.households))")
-      if let problem = transport.problem {
-        Output.print(Style.yellow("           " + Style.safe(problem)))
-      }
-      if let setBack {
-        Output.print(
-          Style.yellow(
-            "           this device found it rolled back to an old copy on "
-              + "\(moment.text(setBack)): `hearth log`"))
-      }
+      show(transport, of: document.households, setBack.map(moment.text))
+    }
+  }
+
+  private func show(
+    _ household: Document.Household, in document: Document, _ stranded: [StrandedText.Item]
+  ) {
+    Output.print("household: \(Style.bold(Style.safe(household.name))), \(words(household))")
+    let kinds = document.transports.filter { household.transports.contains($0.number) }
+      .map(\.kind)
+    for line in StandingText.lines(household.standing, kinds: kinds) {
+      Output.print("           " + line)
+    }
+    if household.newcomers != NewcomerWords.word(.full) {
+      Output.print("           \(NewcomerWords.words(.fromJoin))")
+    }
+    // Pending segments of a removed device never become readable.
+    let waiting = household.standing.ended == nil ? household.waiting : [:]
+    for (reason, count) in waiting.sorted(by: { $0.key < $1.key }) {
+      let words = PendingReason(rawValue: reason).map(Words.reason) ?? reason
+      Output.print("           \(Words.count(count, "segment")) waiting for \(words)")
+    }
+    if let warning = household.warning {
+      Output.print(Style.yellow("           warning: \(warning)"))
+    }
+    for item in stranded where item.zone.id.hex == household.id {
+      Output.print(
+        Style.yellow("           none of your transports carries it: \(item.remedy)"))
+    }
+    for fork in household.forks {
+      Output.print(
+        Style.red("           device \(fork.prefix(8)) published two different histories"))
+    }
+  }
+
+  /// - Parameter setBack: when this device found the transport rolled back, in words.
+  private func show(
+    _ transport: Document.Transport, of households: [Document.Household], _ setBack: String?
+  ) {
+    Output.print("transport: \(words(transport, in: households))")
+    if let problem = transport.problem {
+      Output.print(Style.yellow("           " + Style.safe(problem)))
+    }
+    if let setBack {
+      Output.print(
+        Style.yellow(
+          "           this device found it rolled back to an old copy on "
+            + "\(setBack): `hearth log`"))
     }
   }
 

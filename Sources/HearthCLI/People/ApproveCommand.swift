@@ -79,12 +79,9 @@ struct ApproveCommand: AsyncParsableCommand {
       throw try await refusal(of: join, among: waiting, context)
     }
     let request = chosen.request
-    let name = Style.safe(request.personName)
     let me = await context.node.person
     let membership = await context.node.membership(of: context.zone.group)
-    // An invitation for a further device names its person.
-    let further = membership.invites.first { $0.operation.invite == request.invite }?
-      .operation.person.flatMap { membership.person($0) }
+    let further = ApproveCommand.owner(ofFurtherDevice: request, in: membership)
     let isHousehold = request.group == context.zone.group
     // An approved person cannot be distinguished from a namesake later, so the warning comes
     // before.
@@ -92,16 +89,7 @@ struct ApproveCommand: AsyncParsableCommand {
       isHousehold && further == nil
       ? PersonChoice.warning(
         ofNewcomer: request.personName, nil, in: membership, context.zone.name) : nil
-    if let typed, typed != chosen.number.filter(\.isNumber) {
-      throw CommandFailure(
-        .notAllowed, "the numbers differ: this request is from another device",
-        hint: "do not approve it; let \(name) read the number again, or create a new invitation")
-    }
-    if let twin, !options.json { Output.note(twin) }
-    if typed == nil {
-      try Confirmation.ask(
-        "does \(name)'s \(Style.safe(request.deviceName)) show \(chosen.number)?", isGiven: yes)
-    }
+    try compare(chosen, with: typed, warning: twin)
     let report = try await approve(chosen, among: waiting, context)
     try await context.node.close()
     if options.json {
@@ -118,9 +106,39 @@ struct ApproveCommand: AsyncParsableCommand {
       if !isOwn, waiting.contains(where: { $0.isOf(chosen.request.device, besides: chosen) }) {
         Output.print("\(Style.safe(request.deviceName)) shares your private database too")
       }
-      Output.note("next, on \(name)'s \(Style.safe(request.deviceName)): `hearth sync`")
+      Output.note(
+        "next, on \(Style.safe(request.personName))'s \(Style.safe(request.deviceName)): "
+          + "`hearth sync`")
     }
     try SyncText.check(report, isQuiet: true)
+  }
+
+  /// The member whose further device asks; nil for a new person.
+  ///
+  /// An invitation for a further device names its person.
+  private static func owner(
+    ofFurtherDevice request: JoinRequest, in membership: Membership
+  ) -> Member? {
+    membership.invites.first { $0.operation.invite == request.invite }?
+      .operation.person.flatMap { membership.person($0) }
+  }
+
+  /// Compares the number of a request with the one that was read out, or asks about it.
+  private func compare(
+    _ chosen: WaitingJoin, with typed: String?, warning twin: String?
+  ) throws {
+    let name = Style.safe(chosen.request.personName)
+    if let typed, typed != chosen.number.filter(\.isNumber) {
+      throw CommandFailure(
+        .notAllowed, "the numbers differ: this request is from another device",
+        hint: "do not approve it; let \(name) read the number again, or create a new invitation")
+    }
+    if let twin, !options.json { Output.note(twin) }
+    if typed == nil {
+      try Confirmation.ask(
+        "does \(name)'s \(Style.safe(chosen.request.deviceName)) show \(chosen.number)?",
+        isGiven: yes)
+    }
   }
 
   /// Returns the number that was read out, complete: half of a number proves nothing.

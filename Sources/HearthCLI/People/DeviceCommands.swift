@@ -114,9 +114,9 @@ struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "add", abstract: "Create a link for a new device of yours, or somebody else's.",
       discussion: """
-        The last line of the output is the link. On the new device: `hearth init --person NAME`
-        with your name, then `hearth join -` and the link. The device is then yours, with your role
-        and points, and shares your private database: the settings of scope person. With --approve
+        The last line of the output is the link. On the new device: `hearth join - --person
+        NAME` with your name, and the link. The device is then yours, with your role and points, and
+        shares your private database: the settings of scope person. With --approve
         the link contains no keys: an owner or admin approves the device for the household, and you
         for your private database (`hearth approve`).
 
@@ -252,41 +252,48 @@ struct DeviceCommand: AsyncParsableCommand {
       let left = await node.membership(of: context.zone.group).devices
         .count { $0.person == device.person }
       let report = try await Telling.others(node)
-      let person = names.membership.person(device.person)?.name ?? ""
+      let document = Document(
+        device: device.id.hex, name: names.name(of: device.id),
+        person: names.membership.person(device.person)?.name ?? "", devicesLeft: left,
+        newKeys: keys, privateDatabase: hadPrivate, wordsToRotate: hasWords)
       if options.json {
-        try Output.json(
-          Document(
-            device: device.id.hex, name: names.name(of: device.id), person: person,
-            devicesLeft: left, newKeys: keys, privateDatabase: hadPrivate,
-            wordsToRotate: hasWords))
+        try Output.json(document)
       } else {
-        Output.print("revoked \(name): it keeps its data and receives nothing new")
-        Output.print(
-          "new keys were created: it cannot open changes from now on"
-            + (hadPrivate ? ", nor those of your private database" : ""))
-        Output.print("\(Style.safe(person)) has \(Words.count(left, "device")) left")
-        if device.person != gate.person?.id || !Telling.hasReached(report) {
-          Output.note(Telling.words(report))
-        }
-        if device.person == gate.person?.id {
-          if hasWords {
-            Output.note(
-              "next: `hearth words rotate`, as that device knows where your recovery bundle is "
-                + "and could damage it")
-          }
-          Output.note("next: `hearth device add` on this device creates a link for a new one")
-        } else if left > 0, hasWords {
-          Output.note(
-            "ask \(Style.safe(person)) to rotate the recovery words (`hearth words rotate`): that "
-              + "device knows where their recovery bundle is")
-        } else if left == 0 {
-          let who = Style.safe(person)
-          Output.note(
-            "\(who) can return with recovery words (`hearth recover`); without them an owner or "
-              + "admin adds a new device: `hearth device add --for \(ShellText.word(who))`")
-        }
+        let isOwn = device.person == gate.person?.id
+        Revoke.show(document, of: name)
+        if !isOwn || !Telling.hasReached(report) { Output.note(Telling.words(report)) }
+        Revoke.noteNextSteps(after: document, isOwn: isOwn)
       }
       try SyncText.check(report, isQuiet: true)
+    }
+
+    private static func show(_ document: Document, of name: String) {
+      Output.print("revoked \(name): it keeps its data and receives nothing new")
+      Output.print(
+        "new keys were created: it cannot open changes from now on"
+          + (document.privateDatabase ? ", nor those of your private database" : ""))
+      Output.print(
+        "\(Style.safe(document.person)) has \(Words.count(document.devicesLeft, "device")) left")
+    }
+
+    private static func noteNextSteps(after document: Document, isOwn: Bool) {
+      let person = Style.safe(document.person)
+      if isOwn {
+        if document.wordsToRotate {
+          Output.note(
+            "next: `hearth words rotate`, as that device knows where your recovery bundle is "
+              + "and could damage it")
+        }
+        Output.note("next: `hearth device add` on this device creates a link for a new one")
+      } else if document.devicesLeft > 0, document.wordsToRotate {
+        Output.note(
+          "ask \(person) to rotate the recovery words (`hearth words rotate`): that device knows "
+            + "where their recovery bundle is")
+      } else if document.devicesLeft == 0 {
+        Output.note(
+          "\(person) can return with recovery words (`hearth recover`); without them an owner or "
+            + "admin adds a new device: `hearth device add --for \(ShellText.word(person))`")
+      }
     }
   }
 }

@@ -278,14 +278,13 @@ enum InviteText {
             + "database: `hearth approve`")
       }
       Output.note(
-        "on the new device: `hearth init --person \(ShellText.word(Style.safe(name)))`, then "
-          + "`hearth join -` and paste this:")
+        "on the new device: `hearth join - --person \(ShellText.word(Style.safe(name)))`, "
+          + "and paste this:")
     } else if let person = terms.person {
       let owner = Style.safe(membership.person(person)?.name ?? "somebody")
       Output.note("a link for a new device of \(owner) in \(place), valid until \(moment)")
       Output.note(
-        "on the new device: `hearth init --person \(ShellText.word(owner))`, then "
-          + "`hearth join -` and paste this:")
+        "on the new device: `hearth join - --person \(ShellText.word(owner))`, and paste this:")
     } else {
       Output.note(
         "an invitation to \(place) as \(terms.role.name), valid for "
@@ -293,8 +292,7 @@ enum InviteText {
       if terms.needsApproval {
         Output.note("the link only lets people ask; you approve them with `hearth approve`")
       }
-      Output.note(
-        "on the other device: `hearth init --person NAME`, then `hearth join -` and paste this:")
+      Output.note("on the other device: `hearth join - --person NAME`, and paste this:")
     }
   }
 }

@@ -14,9 +14,11 @@ struct JoinCommand: AsyncParsableCommand {
       processes: `hearth join -` reads it from standard input, and a terminal does not show it.
 
       Examples:
-        hearth join -                      then paste the link
+        hearth join - --person Ben         then paste the link
         hearth join - < link.txt
         hearth join - --folder ~/Shared    if the folder is elsewhere on this device
+
+      On a new device --person makes it your node first, as `hearth init` does.
       """)
 
   @Argument(help: "`-` to read the link that `hearth invite` printed, or the link itself.")
@@ -25,6 +27,12 @@ struct JoinCommand: AsyncParsableCommand {
   @Option(
     help: "The shared folder on this device, or a relay's address, if not where the link says.")
   var folder: String?
+
+  @Option(help: "Your name, on a device that is no node yet.")
+  var person: String?
+
+  @Option(help: "This device's name, with --person; by default the machine's.")
+  var device: String?
 
   @OptionGroup var options: CommonOptions
 
@@ -44,10 +52,31 @@ struct JoinCommand: AsyncParsableCommand {
 
   func run() async throws {
     let link = try InvitationLink(text: link == "-" ? JoinCommand.pasted() : link)
-    let node = try await options.open()
+    guard device == nil || person != nil else {
+      throw CommandFailure(
+        .usage, "--device names a new device, whose person is missing", hint: "add --person NAME")
+    }
+    let node = if let person { try await newNode(of: person) } else { try await options.open() }
     switch try await node.invitations.follow(link, at: folder) {
     case .joined(let zone): try await tell(joined: zone, on: node)
     case .asked(let pending): try await tell(asked: pending, on: node)
+    }
+  }
+
+  /// Makes this device a node of a person, who did not run `hearth init` before.
+  private func newNode(of person: String) async throws -> Node {
+    try options.refuseHousehold()
+    let name = try Name.checked(person, what: "the person's name")
+    let deviceName = try Name.checked(
+      device ?? ProcessInfo.processInfo.hostName, what: "the device's name")
+    do {
+      return try await Node.create(
+        at: options.homePath, person: name, device: deviceName,
+        passphrase: options.passphraseOfNewKey(isAsked: false), schema: CommandSchema.node)
+    } catch let error as HearthError where error.code == .exists {
+      throw CommandFailure(
+        .failed, "this device is a node already, with a person of its own",
+        hint: "leave --person and --device out")
     }
   }
 

@@ -206,37 +206,40 @@ struct MemberCommand: AsyncParsableCommand {
         .filter { names.membership.device($0.author.device)?.person == subject.id }
         .reduce(0) { $0 + $1.changes.count }
       try await context.node.close()
+      let document = Document(
+        person: subject.name, personId: subject.id.hex, devices: devices, newKeys: zones.count,
+        changesKept: kept, quarantined: quarantined, chores: chores)
       if options.json {
-        try Output.json(
-          Document(
-            person: subject.name, personId: subject.id.hex, devices: devices,
-            newKeys: zones.count, changesKept: kept, quarantined: quarantined,
-            chores: chores))
+        try Output.json(document)
       } else {
-        Output.print("removed \(name) from \(place), with \(Style.safe(list(devices)))")
-        Output.print(
-          "\(name) keeps the existing data (up to "
-            + "\(Words.count(Int(clamping: kept), "change"))); nobody can undo that")
-        Output.print(
-          "new keys were created: \(name)'s devices cannot open changes from now on")
-        if hasOffer {
-          Output.note(
-            "hearth: warning: \(name) has your offer of \(place), and can become its owner by "
-              + "accepting before this arrives: check `hearth owner` after the next "
-              + "`hearth sync`")
-        }
-        Output.print(
-          quarantined == 0
-            ? "quarantine: empty; unsynced and later changes of \(name) have no effect "
-              + "and go there: `hearth quarantine adopt` adopts them"
-            : "quarantine: \(Words.count(quarantined, "change")) of \(name) that you had not "
-              + "seen: `hearth quarantine`")
-        if let words = ChoreNames.words(onChores: chores, leftBy: subject.name) {
-          Output.note(words)
-        }
+        show(document, from: place, hasOffer: hasOffer)
         Output.note(Telling.words(report))
       }
       try SyncText.check(report, isQuiet: true)
+    }
+
+    private func show(_ document: Document, from place: String, hasOffer: Bool) {
+      let name = Style.safe(document.person)
+      Output.print("removed \(name) from \(place), with \(Style.safe(list(document.devices)))")
+      Output.print(
+        "\(name) keeps the existing data (up to "
+          + "\(Words.count(Int(clamping: document.changesKept), "change"))); nobody can undo that")
+      Output.print("new keys were created: \(name)'s devices cannot open changes from now on")
+      if hasOffer {
+        Output.note(
+          "hearth: warning: \(name) has your offer of \(place), and can become its owner by "
+            + "accepting before this arrives: check `hearth owner` after the next "
+            + "`hearth sync`")
+      }
+      Output.print(
+        document.quarantined == 0
+          ? "quarantine: empty; unsynced and later changes of \(name) have no effect "
+            + "and go there: `hearth quarantine adopt` adopts them"
+          : "quarantine: \(Words.count(document.quarantined, "change")) of \(name) that you had "
+            + "not seen: `hearth quarantine`")
+      if let words = ChoreNames.words(onChores: document.chores, leftBy: document.person) {
+        Output.note(words)
+      }
     }
 
     private func list(_ names: [String]) -> String {

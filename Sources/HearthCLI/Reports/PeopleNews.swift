@@ -19,19 +19,12 @@ struct PeopleNews: Sendable {
     var report = try await node.sync(checking: check)
     var news = PeopleNews()
     news.remarks += try await node.notices().dropFirst(known)
-      .filter { [.people, .recovery, .access, .newLife, .difference].contains($0.kind) }
+      .filter { [.people, .recovery, .access, .newLife, .difference, .damage].contains($0.kind) }
       .map { Style.safe($0.text) }
     news.remarks += await lookAlikes(on: node, since: before)
     let admitted = await node.lastAdmissions
     for zone in admitted {
-      let context = try await HouseholdContext.of(zone, node: node)
-      let membership = await node.membership(of: context.zone.group)
-      let role = membership.role(of: await node.device)
-      news.lines.append(
-        "joined \(Style.safe(context.zone.name)) as \(role?.name ?? "nobody")"
-          + (admitter(of: await node.device, in: membership).map {
-            ": \(Style.safe($0)) approved"
-          } ?? ""))
+      news.lines.append(try await admission(to: zone, on: node))
       news.remarks.append("next: `hearth list` shows the chores")
     }
     let isIntroduced = try await introduce(node)
@@ -45,30 +38,44 @@ struct PeopleNews: Sendable {
     news.remarks += try await StrandedText.unsynced(on: node)
     news.remarks += try await waiting(on: node)
     for zone in await node.dataZones() where zone.database == .shared {
-      if let ending = await node.ending(in: zone.group), ending.kind != .left {
-        news.remarks.append(
-          EndingText.line(ending, household: zone.name)
-            + ": you keep the data on this device and receive nothing new")
-        let standing = try await StandingText.Document(of: zone, on: node)
-        if standing.ownQuarantined > 0 {
-          news.remarks.append(StandingText.lost(standing))
-        }
-        continue
-      }
-      news.remarks += try await comers(to: zone, on: node)
-      if try await node.diagnostics.awaitsSnapshot(in: zone.group) {
-        let names = await node.diagnostics.awaitedSnapshotAuthors(in: zone.group)
-        news.remarks.append("\(Style.safe(zone.name)): \(StandingText.awaited(from: names))")
-      }
-      let membership = await node.membership(of: zone.group)
-      let own = membership.person(of: await node.device)?.id
-      if let offer = membership.offers.last(where: { $0.to == own }) {
-        news.remarks.append(
-          "\(Style.safe(membership.person(offer.from)?.name ?? "the owner")) offers you "
-            + "\(Style.safe(zone.name)): `hearth owner accept`")
-      }
+      news.remarks += try await remarks(on: zone, of: node)
     }
     return (report, news)
+  }
+
+  /// Returns that this device was admitted to a household, and by whom.
+  private static func admission(to zone: ZoneID, on node: Node) async throws -> String {
+    let context = try await HouseholdContext.of(zone, node: node)
+    let membership = await node.membership(of: context.zone.group)
+    let role = membership.role(of: await node.device)
+    return "joined \(Style.safe(context.zone.name)) as \(role?.name ?? "nobody")"
+      + (admitter(of: await node.device, in: membership).map {
+        ": \(Style.safe($0)) approved"
+      } ?? "")
+  }
+
+  /// Returns remarks on a household: its end for this device, or who and what awaits an answer.
+  private static func remarks(on zone: ZoneState, of node: Node) async throws -> [String] {
+    if let ending = await node.ending(in: zone.group), ending.kind != .left {
+      let line =
+        EndingText.line(ending, household: zone.name)
+        + ": you keep the data on this device and receive nothing new"
+      let standing = try await StandingText.Document(of: zone, on: node)
+      return [line] + (standing.ownQuarantined > 0 ? [StandingText.lost(standing)] : [])
+    }
+    var remarks = try await comers(to: zone, on: node)
+    if try await node.diagnostics.awaitsSnapshot(in: zone.group) {
+      let names = await node.diagnostics.awaitedSnapshotAuthors(in: zone.group)
+      remarks.append("\(Style.safe(zone.name)): \(StandingText.awaited(from: names))")
+    }
+    let membership = await node.membership(of: zone.group)
+    let own = membership.person(of: await node.device)?.id
+    if let offer = membership.offers.last(where: { $0.to == own }) {
+      remarks.append(
+        "\(Style.safe(membership.person(offer.from)?.name ?? "the owner")) offers you "
+          + "\(Style.safe(zone.name)): `hearth owner accept`")
+    }
+    return remarks
   }
 
   /// Returns remarks on the households that have not approved this device yet.

@@ -132,21 +132,7 @@ enum StandingText {
         lines.append(Style.yellow(lost(document)))
       }
     }
-    if !document.requests.isEmpty {
-      let marked = Set(document.lookAlikes.map(\.person))
-      let names =
-        document.requests.filter { !marked.contains($0) } + document.lookAlikes.map(words)
-      lines.append(
-        Style.yellow(
-          "\(Style.safe(Words.names(names))) asked to join: `hearth approve`"))
-    }
-    if !document.waiting.isEmpty {
-      lines.append(
-        Style.yellow(
-          "\(Style.safe(Words.names(document.waiting))) joined with a link that was no longer "
-            + "valid, and \(document.waiting.count == 1 ? "needs" : "need") approval: "
-            + "`hearth approve`"))
-    }
+    lines += comers(document)
     if let name = document.offeredBy {
       lines.append(
         Style.yellow("\(Style.safe(name)) offers you the household: `hearth owner accept`"))
@@ -173,6 +159,27 @@ enum StandingText {
     lines += withoutEffect(document)
     lines += document.settingFaults.map { Style.yellow("\($0.text); \($0.remedy)") }
     return lines + document.withheld.map { Style.yellow(line($0, kinds: kinds)) }
+  }
+
+  /// The people who need approval.
+  private static func comers(_ document: Document) -> [String] {
+    var lines: [String] = []
+    if !document.requests.isEmpty {
+      let marked = Set(document.lookAlikes.map(\.person))
+      let names =
+        document.requests.filter { !marked.contains($0) } + document.lookAlikes.map(words)
+      lines.append(
+        Style.yellow(
+          "\(Style.safe(Words.names(names))) asked to join: `hearth approve`"))
+    }
+    if !document.waiting.isEmpty {
+      lines.append(
+        Style.yellow(
+          "\(Style.safe(Words.names(document.waiting))) joined with a link that was no longer "
+            + "valid, and \(document.waiting.count == 1 ? "needs" : "need") approval: "
+            + "`hearth approve`"))
+    }
+    return lines
   }
 
   /// The changes without effect that can be adopted.

@@ -10,22 +10,39 @@
   /// A change with the causes that its author states.
   package struct Statement {
     let position: Dot
-    /// The causes that the author states, without the additions from earlier incarnations.
+    /// The author as whom other authors' causes name its log; nil for a log that only ``more``
+    /// names.
+    let name: Author?
+    /// The causes that the author states, by name.
     let stated: Frontier
-    /// The known causes, with the additions from earlier incarnations.
-    let known: Frontier
+    /// Further known causes, by the authors of positions.
+    let more: Frontier
 
-    package init(position: Dot, stated: Frontier, known: Frontier) {
+    package init(position: Dot, name: Author?, stated: Frontier, more: Frontier) {
       self.position = position
+      self.name = name
       self.stated = stated
-      self.known = known
+      self.more = more
     }
 
-    /// Whether the author is known to have seen more than they state.
-    package var hasMore: Bool { known != stated }
+    /// Whether the author is known to have seen more than they state, if positions name all logs.
+    package var hasMore: Bool { !stated.covers(more) }
 
-    /// The same statement without the additions from earlier incarnations.
-    package var asStated: Statement { Statement(position: position, stated: stated, known: stated) }
+    /// The same statement without what is known beyond it.
+    package var asStated: Statement {
+      Statement(position: position, name: name, stated: stated, more: Frontier())
+    }
+
+    /// Whether another author had the same knowledge.
+    fileprivate func hasKnowledge(of other: Statement) -> Bool {
+      stated == other.stated && more == other.more
+    }
+
+    /// Whether the author states to have seen the change itself or one after it.
+    fileprivate var isAhead: Bool {
+      name.map { stated[$0] } ?? 0 >= position.sequence
+        || more[position.author] >= position.sequence
+    }
   }
 
   /// The changes in causal order; ties by author and sequence number.
@@ -65,40 +82,31 @@
       let statement = statements[next.statement]
       let last = builder.last(of: next.author, before: next.ordinal)
       let own = last.map { column[$0] } ?? self.last.count
-      row.clear()
-      var greatest = 0
-      if let last {
-        rows.join(last, into: &row)
-        rows.raise(own, to: next.ordinal, in: &row)
-        greatest = lamport[last]
-      }
-      let isPlain = statement.known == statement.stated && !next.isForced
+      var greatest = begin(&row, after: last, of: own, at: next.ordinal)
       let isClean = !isChecked || (last.map { !isOpen[$0] } ?? true)
       var isLie = false
-      if isPlain, isClean, !next.isNews, crowd.cause == statement.known {
+      if isClean, !next.isForced, !next.isNews, crowd.statement?.hasKnowledge(of: statement) == true
+      {
         rows.join(crowd.row, into: &row)
         greatest = max(greatest, crowd.lamport)
       } else {
-        let cited =
-          isPlain && isClean ? builder.cited(by: next) : builder.changes(of: statement.known)
+        let cited = isClean ? builder.cited(by: next) : builder.changes(of: statement)
         seen.clear()
         var highest = 0
         join(cited, into: &seen, &highest)
         rows.join(seen, into: &row)
         greatest = max(greatest, highest)
-        var isCrowd =
-          isPlain && !next.isNews
-          && statement.known[statement.position.author] < statement.position.sequence
+        var isCrowd = !next.isForced && !next.isNews && !statement.isAhead
         if isChecked {
           stated.clear()
-          state(statement, cited, builder, into: &stated)
+          for change in cited { rows.raise(column[change], to: ordinal[change] + 1, in: &stated) }
           isCrowd = isCrowd && rows.covers(stated, seen)
           // An author need not restate what an earlier operation had already shown.
           if let last, isClean { rows.join(last, into: &stated) }
           rows.raise(own, to: .max, in: &stated)
           isLie = next.isForced || !rows.covers(stated, row)
         }
-        if isCrowd { crowd = Crowd(row: seen, cause: statement.known, lamport: highest) }
+        if isCrowd { crowd = Crowd(row: seen, statement: statement, lamport: highest) }
       }
       let isSame = last != nil && !next.isForced && builder.hasNoNews(next)
       note(statement.position, own, next.ordinal, lamport: greatest + 1, isOpen: isLie)
@@ -113,14 +121,29 @@
   /// The shared knowledge of authors who had seen the same changes, without any omission.
   private struct Crowd {
     var row: CausalRows.Row
-    var cause: Frontier?
+    var statement: Statement?
     var lamport = 0
+  }
+
+  /// Fills a row with an author's log before a change, and returns the Lamport number of the last
+  /// change in it.
+  private func begin(
+    _ row: inout CausalRows.Row, after last: Int?, of own: Int, at ordinal: UInt32
+  ) -> Int {
+    row.clear()
+    guard let last else { return 0 }
+    rows.join(last, into: &row)
+    rows.raise(own, to: ordinal, in: &row)
+    return lamport[last]
   }
 
   /// Adds changes with their pasts, and returns the greatest of their Lamport numbers.
   private func join(_ cited: [Int], into row: inout CausalRows.Row, _ greatest: inout Int) {
-    // A change that is already in the row was joined with its whole past.
-    for change in cited where rows.count(of: column[change], in: row) <= ordinal[change] {
+    guard let latest = cited.max() else { return }
+    // The latest change has usually seen most others. A change that is already in the row was
+    // joined with its whole past.
+    for change in [latest] + cited where rows.count(of: column[change], in: row) <= ordinal[change]
+    {
       rows.raise(column[change], to: ordinal[change] + 1, in: &row)
       rows.join(change, into: &row)
       greatest = max(greatest, lamport[change])
@@ -201,26 +224,6 @@
           || dot.author == position.author && dot.sequence < position.sequence
       }
   }
-
-  /// Records what an author stated, and what its earlier incarnations had shown.
-  private func state(
-    _ statement: Statement, _ cited: [Int], _ builder: CausalityBuilder,
-    into row: inout CausalRows.Row
-  ) {
-    guard statement.known != statement.stated else {
-      for change in cited { rows.raise(column[change], to: ordinal[change] + 1, in: &row) }
-      return
-    }
-    for change in builder.changes(of: statement.stated) {
-      rows.raise(column[change], to: ordinal[change] + 1, in: &row)
-    }
-    let more = statement.known.entries.filter { $0.sequence > statement.stated[$0.author] }
-    let added = Frontier(more.map { ($0.author, $0.sequence) })
-    for change in builder.changes(of: added) {
-      rows.raise(column[change], to: ordinal[change] + 1, in: &row)
-      rows.join(change, into: &row)
-    }
-  }
 }
 
 /// Puts changes into causal order.
@@ -245,11 +248,12 @@ struct CausalityBuilder {
     let count: Int
   }
 
+  /// The changes of one author, one after the other among those of all authors.
   private struct Chain {
-    var sequences: [UInt64] = []
-    var statements: [Int] = []
-    /// The changes that already have a place in the order.
-    var changes: [Int] = []
+    let start: Int
+    var count = 0
+    /// The number of changes that already have a place in the order.
+    var done = 0
     /// The citations of the next change, if they were already resolved.
     var cited: [Citation]?
     /// Whether the citations contain only what the last change had not seen.
@@ -258,24 +262,31 @@ struct CausalityBuilder {
     ///
     /// No citation is checked twice while the change is pending.
     var left = 0
-    /// Whether the last change came before a change that it states to have seen.
-    var wasForced = false
+    /// The citations of earlier changes that came before what they cite.
+    var missed: [Citation] = []
+  }
 
-    /// The number of changes up to a sequence number.
-    func count(through sequence: UInt64) -> Int {
-      // Logs usually have no gaps, so the sequence number gives the position.
-      let guess = Int(clamping: min(sequence, UInt64(sequences.count)))
-      let isExact =
-        guess > 0 && sequences[guess - 1] <= sequence
-        && (guess == sequences.count || sequences[guess] > sequence)
-      return isExact ? guess : sequences.partitionPoint { $0 > sequence }
+  /// Some chains by an author each, in order of author.
+  private struct Names {
+    var authors: [Author] = []
+    var chains: [Int] = []
+
+    mutating func append(_ author: Author, _ chain: Int) {
+      authors.append(author)
+      chains.append(chain)
     }
   }
 
   private let statements: [Causality.Statement]
+  /// The statements and their sequence numbers, by author.
+  private let sorted: [Int]
+  private let sequences: [UInt64]
+  /// The places of these changes in the order, as far as they have one.
+  private var places: [Int]
   private var chains: [Chain] = []
-  /// The author of each chain.
-  private var authors: [Author] = []
+  /// The chains by the authors of their positions, and by the authors as whom causes name them.
+  private var positions = Names()
+  private var names = Names()
   /// Authors whose next change is ready, the least last.
   private var ready: [Int] = []
   /// Authors that wait for a number of another author's changes.
@@ -284,22 +295,22 @@ struct CausalityBuilder {
   /// The cited changes that are missing.
   private(set) var missing = Frontier()
   /// The last resolved citations, since many changes cite the same.
-  private var known: (frontier: Frontier, cited: [Citation]) = (Frontier(), [])
+  private var known: (statement: Causality.Statement, cited: [Citation])?
 
   init(_ statements: [Causality.Statement]) {
     self.statements = statements
     remaining = statements.count
-    let sorted = statements.indices.sorted {
-      statements[$0].position < statements[$1].position
-    }
-    for statement in sorted {
-      let position = statements[statement].position
-      if authors.last != position.author {
-        authors.append(position.author)
-        chains.append(Chain())
+    sorted = statements.indices.sorted { statements[$0].position < statements[$1].position }
+    sequences = sorted.map { statements[$0].position.sequence }
+    places = Array(repeating: 0, count: sorted.count)
+    for (place, statement) in sorted.enumerated() {
+      let author = statements[statement].position.author
+      if positions.authors.last != author {
+        positions.append(author, chains.count)
+        if let name = statements[statement].name { names.append(name, chains.count) }
+        chains.append(Chain(start: place))
       }
-      chains[chains.count - 1].sequences.append(position.sequence)
-      chains[chains.count - 1].statements.append(statement)
+      chains[chains.count - 1].count += 1
     }
     waiting = Array(repeating: [], count: chains.count)
     for author in chains.indices.reversed() { schedule(author) }
@@ -307,7 +318,7 @@ struct CausalityBuilder {
 
   /// The change of an author before a given ordinal, in the order.
   func last(of author: Int, before ordinal: UInt32) -> Int? {
-    ordinal > 0 ? chains[author].changes[Int(ordinal) - 1] : nil
+    ordinal > 0 ? places[chains[author].start + Int(ordinal) - 1] : nil
   }
 
   mutating func next() -> Next? {
@@ -317,22 +328,28 @@ struct CausalityBuilder {
     if let first = ready.popLast() {
       author = first
     } else {
-      author = chains.firstIndex { $0.changes.count < $0.statements.count } ?? 0
-      for other in waiting.indices { waiting[other].removeAll { $0.author == author } }
+      author = chains.firstIndex { $0.done < $0.count } ?? 0
+      if let cause = chains[author].cited?[chains[author].left - 1] {
+        waiting[cause.author].removeAll { $0.author == author }
+      }
     }
     remaining -= 1
-    let ordinal = chains[author].changes.count
+    let ordinal = chains[author].done
     return Next(
-      statement: chains[author].statements[ordinal], author: author, ordinal: UInt32(ordinal),
+      statement: sorted[chains[author].start + ordinal], author: author, ordinal: UInt32(ordinal),
       isForced: isForced, isNews: chains[author].isNews)
   }
 
   /// Records the place of a change and continues the changes that were waiting for it.
   mutating func note(_ change: Int, for next: Next) {
-    chains[next.author].changes.append(change)
+    let cited = next.isForced ? chains[next.author].cited ?? [] : []
+    chains[next.author].missed = cited.filter {
+      $0.author != next.author && $0.count > chains[$0.author].done
+    }
+    places[chains[next.author].start + chains[next.author].done] = change
+    chains[next.author].done += 1
     chains[next.author].cited = nil
-    chains[next.author].wasForced = next.isForced
-    let count = chains[next.author].changes.count
+    let count = chains[next.author].done
     guard !waiting[next.author].isEmpty else { return schedule(next.author) }
     var woken: [Int] = []
     waiting[next.author].removeAll { waiter in
@@ -352,21 +369,56 @@ struct CausalityBuilder {
     next.isNews && (chains[next.author].cited ?? []).allSatisfy { $0.author == next.author }
   }
 
-  /// The last changes that a frontier covers, as far as they have a place.
-  func changes(of frontier: Frontier) -> [Int] { changes(citations(frontier)) }
+  /// The last changes that an author knew, as far as they have a place.
+  func changes(of statement: Causality.Statement) -> [Int] {
+    changes(citations(statement.stated, statement.more))
+  }
 
   private func changes(_ cited: [Citation]) -> [Int] {
     cited.compactMap { cited in
-      let placed = min(cited.count, chains[cited.author].changes.count)
-      return placed > 0 ? chains[cited.author].changes[placed - 1] : nil
+      let placed = min(cited.count, chains[cited.author].done)
+      return placed > 0 ? places[chains[cited.author].start + placed - 1] : nil
+    }
+  }
+
+  /// The number of a chain's changes up to a sequence number.
+  private func count(of chain: Int, through sequence: UInt64) -> Int {
+    let start = chains[chain].start
+    let end = start + chains[chain].count
+    // Logs usually have no gaps, so the sequence number gives the position.
+    let guess = start + Int(clamping: min(sequence, UInt64(end - start)))
+    let isExact =
+      guess > start && sequences[guess - 1] <= sequence
+      && (guess == end || sequences[guess] > sequence)
+    return (isExact ? guess : sequences[start..<end].partitionPoint { $0 > sequence }) - start
+  }
+
+  /// The earlier citations of an author that still wait and that its next statement repeats.
+  private func missed(by author: Int, _ statement: Causality.Statement) -> [Citation] {
+    chains[author].missed.compactMap { cited in
+      let name = statements[sorted[chains[cited.author].start]].name
+      let reached = max(
+        name.map { statement.stated[$0] } ?? 0,
+        statement.more[positions.authors[cited.author]])
+      let count = count(of: cited.author, through: reached)
+      return count > 0 ? Citation(author: cited.author, count: min(count, cited.count)) : nil
     }
   }
 
   /// The number of changes of each author that a frontier covers.
   private func citations(
-    _ frontier: Frontier, _ lacks: (Frontier.Entry) -> Void = { _ in }
+    _ stated: Frontier, _ more: Frontier, _ lacks: (Frontier.Entry) -> Void = { _ in }
   ) -> [Citation] {
-    let isSparse = frontier.entries.count * 8 < chains.count
+    let cited = citations(stated, in: names, lacks)
+    return more.isEmpty ? cited : cited + citations(more, in: positions, lacks)
+  }
+
+  private func citations(
+    _ frontier: Frontier, in names: Names, _ lacks: (Frontier.Entry) -> Void = { _ in }
+  ) -> [Citation] {
+    guard !frontier.isEmpty else { return [] }
+    let authors = names.authors
+    let isSparse = frontier.entries.count * 8 < authors.count
     var walk = 0
     var found: [Citation] = []
     found.reserveCapacity(frontier.entries.count)
@@ -384,12 +436,11 @@ struct CausalityBuilder {
         lacks(entry)
         continue
       }
-      let count = chains[place].count(through: entry.sequence)
-      if count > 0 { found.append(Citation(author: place, count: count)) }
-      if count == chains[place].sequences.count, entry.sequence > chains[place].sequences[count - 1]
-      {
-        lacks(entry)
-      }
+      let chain = names.chains[place]
+      let count = count(of: chain, through: entry.sequence)
+      if count > 0 { found.append(Citation(author: chain, count: count)) }
+      let end = chains[chain].start + count
+      if count == chains[chain].count, entry.sequence > sequences[end - 1] { lacks(entry) }
     }
     return found
   }
@@ -399,35 +450,42 @@ struct CausalityBuilder {
     var missing = missing
     defer { self.missing = missing }
     func lacks(_ entry: Frontier.Entry) { missing.advance(entry.author, to: entry.sequence) }
-    let done = chains[author].changes.count
-    let known = statements[chains[author].statements[done]].known
+    let next = chains[author].start + chains[author].done
+    let statement = statements[sorted[next]]
     chains[author].isNews = false
-    if done > 0, !chains[author].wasForced {
-      let before = statements[chains[author].statements[done - 1]].known
+    if chains[author].done > 0 {
+      let before = statements[sorted[next - 1]]
       // Larger differences are resolved from the whole frontier, whose result is shared.
-      let limit = max(8, (known.entries.count - 1) / 4)
-      if let news = known.news(since: before, atMost: limit) {
+      let limit = max(8, (statement.stated.entries.count - 1) / 4)
+      if let news = statement.stated.news(since: before.stated, atMost: limit),
+        let more = statement.more.news(since: before.more, atMost: .max)
+      {
         chains[author].isNews = true
-        chains[author].cited = citations(news, lacks)
+        chains[author].cited = missed(by: author, statement) + citations(news, more, lacks)
       }
     }
     if !chains[author].isNews {
-      if self.known.frontier != known { self.known = (known, citations(known, lacks)) }
-      chains[author].cited = self.known.cited
+      if let known, known.statement.hasKnowledge(of: statement) {
+        chains[author].cited = known.cited
+      } else {
+        let cited = citations(statement.stated, statement.more, lacks)
+        known = (statement, cited)
+        chains[author].cited = cited
+      }
     }
     chains[author].left = chains[author].cited?.count ?? 0
   }
 
   /// Makes an author's next change ready, or waits for its last missing cause.
   private mutating func schedule(_ author: Int) {
-    guard chains[author].changes.count < chains[author].statements.count else { return }
+    guard chains[author].done < chains[author].count else { return }
     if chains[author].cited == nil { look(author) }
     let cited = chains[author].cited ?? []
     var left = chains[author].left
     defer { chains[author].left = left }
     while left > 0 {
       let next = cited[left - 1]
-      guard next.author == author || chains[next.author].changes.count >= next.count else {
+      guard next.author == author || chains[next.author].done >= next.count else {
         waiting[next.author].append((author, next.count))
         return
       }

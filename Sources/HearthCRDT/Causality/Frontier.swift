@@ -80,6 +80,7 @@ public struct Frontier: Hashable, Sendable {
   ///
   /// O(n), n the greater number of entries.
   package func joined(with other: Frontier) -> Frontier {
+    if entries.isEmpty { return other }
     if other.entries.count <= 2 {
       var result = self
       for entry in other.entries { result.advance(entry.author, to: entry.sequence) }
@@ -158,10 +159,12 @@ public struct Frontier: Hashable, Sendable {
         var place = 0
         for entry in own {
           // Usually both name the same authors.
-          while place < known.count, known[place].author != entry.author,
-            known[place].author < entry.author
-          { place += 1 }
-          if place < known.count, known[place].author == entry.author {
+          var isKnown = place < known.count && known[place].author == entry.author
+          if !isKnown {
+            while place < known.count, known[place].author < entry.author { place += 1 }
+            isKnown = place < known.count && known[place].author == entry.author
+          }
+          if isKnown {
             place += 1
             if known[place - 1].sequence >= entry.sequence { continue }
           }
@@ -192,18 +195,6 @@ public struct Frontier: Hashable, Sendable {
   /// The marks of one device's incarnations only.
   package func own(of device: DeviceID) -> Frontier {
     Frontier(sortedEntries: entries.filter { $0.author.device == device })
-  }
-
-  /// Calls a function with each mark of some devices, which are given in order.
-  ///
-  /// O(n), n the greater number of entries and devices.
-  package func forEachMark(of devices: [DeviceID], _ body: (Entry) -> Void) {
-    var next = 0
-    for entry in entries {
-      while next < devices.count, devices[next] < entry.author.device { next += 1 }
-      guard next < devices.count else { return }
-      if devices[next] == entry.author.device { body(entry) }
-    }
   }
 
   /// This frontier with other marks of some devices, which are given in order.

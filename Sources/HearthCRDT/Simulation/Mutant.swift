@@ -5,7 +5,7 @@
 /// Mutants exist in simulation builds only. In other builds ``isActive`` is the constant `false`,
 /// and the compiler removes the code behind it. A bug that escaped into a release gets a mutant
 /// here before it is fixed.
-package enum Mutant: String, CaseIterable, Sendable {
+@usableFromInline package enum Mutant: String, CaseIterable, Sendable {
   // HearthCRDT: values
   /// Among concurrent values the last arrival is displayed.
   case tieByArrival
@@ -174,7 +174,7 @@ package enum Mutant: String, CaseIterable, Sendable {
   case settlesOnce
   /// A person whose status depends on one side of a dispute is a witness of the dispute.
   case partiesAreWitnesses
-  /// A former owner's silence confirms a handover that recovery words had ended.
+  /// A former owner's silence confirms a handover that had ended.
   case silenceConfirmsWhatEnded
   /// Joins that give different ranks do not consume uses of the same invitation.
   case countsUsesByRank

@@ -3,7 +3,7 @@
 /// A run does not test what never happens in it.
 ///
 /// Only simulation builds count hits. In other builds ``hit()`` does nothing.
-package enum Probe: String, CaseIterable, Sendable {
+@usableFromInline package enum Probe: String, CaseIterable, Sendable {
   // The order and the log
   case causeMissing = "engine.cause-missing"
   case causeMissingInControl = "engine.cause-missing-in-control"

@@ -34,10 +34,11 @@ final class Entries {
     for place in candidates { confirmations[place] = confirmation(of: place) }
     var contests = [VoidReason?](repeating: nil, count: log.items.count)
     for place in candidates where confirmations[place] == nil { contests[place] = contest(place) }
+    let doubles = Doubles(candidates, confirmations, of: findings)
     // A join that can never take effect consumes no use of an invitation.
-    contestDoubles(candidates, confirmations, &contests, onlyByFinal: true)
+    contestDoubles(doubles, confirmations, &contests, onlyByFinal: true)
     contestUses(candidates, confirmations, &contests)
-    contestDoubles(candidates, confirmations, &contests, onlyByFinal: false)
+    contestDoubles(doubles, confirmations, &contests, onlyByFinal: false)
     return candidates.map { place in
       // A rival that is not final contests a final one only as the device that made the id.
       let contest = contests[place]
@@ -224,7 +225,7 @@ final class Entries {
   ///
   /// The stronger claim wins, then the first in log order.
   private func contestDoubles(
-    _ candidates: [Int], _ confirmations: [Int?], _ contests: inout [VoidReason?], onlyByFinal: Bool
+    _ doubles: Doubles, _ confirmations: [Int?], _ contests: inout [VoidReason?], onlyByFinal: Bool
   ) {
     var final = confirmations
     var against = contests
@@ -251,16 +252,7 @@ final class Entries {
         against[place] = reason
       }
     }
-    let counting = candidates.filter {
-      confirmations[$0] != nil || findings.verdicts[$0].refusal == nil
-    }
-    let beginnings = rivalled(counting)
-    let all = Set(beginnings.isEmpty ? [] : candidates)
-    for (person, places) in beginnings.sorted(by: { $0.key < $1.key }) {
-      // Joins that give other roles are rivals as well.
-      let rivals = (findings.index.additions[person] ?? []).filter { other in
-        !all.contains(other) && findings.isCandidate(other) && findings.given(other) != nil
-      }
+    for (places, rivals) in doubles.ofPeople {
       for rival in rivals {
         final[rival] = confirmation(of: rival)
         if final[rival] == nil, findings.verdicts[rival].refusal == nil {
@@ -275,9 +267,7 @@ final class Entries {
           || findings.enrolledDevice(one) != findings.enrolledDevice(other)
       }
     }
-    guard !log.forked.isEmpty else { return }
-    let byDevice = Dictionary(grouping: counting.filter { isOwnJoining($0) }) { log.devices[$0] }
-    for (_, places) in byDevice.sorted(by: { $0.key < $1.key }) where places.count > 1 {
+    for places in doubles.ofDevices {
       mark(places, [], .deviceTwice) { one, other in
         log.areBranches(one, other)
           && findings.enrolledPerson(one) != findings.enrolledPerson(other)
@@ -292,17 +282,38 @@ final class Entries {
     let seen = (witnesses.rank(of: one, beside: other), witnesses.rank(of: other, beside: one))
     return seen.0 != seen.1 ? seen.0 > seen.1 : one < other
   }
+}
 
-  private func rivalled(_ counting: [Int]) -> [PersonID: [Int]] {
-    let several = counting.filter { place in
-      findings.given(place) != nil
-        && findings.enrolledPerson(place).map { findings.index.additions[$0]?.count ?? 0 > 1 }
-          ?? false
+/// The joins of one rank that may stand against each other.
+private struct Doubles {
+  /// The joins under one person that may have effect, with those that give another rank.
+  private(set) var ofPeople: [(places: [Int], rivals: [Int])] = []
+  /// The own joins of one device that may have effect, if a log is forked.
+  private(set) var ofDevices: [[Int]] = []
+
+  init(_ candidates: [Int], _ confirmations: [Int?], of findings: Findings) {
+    let log = findings.log
+    var people: [Int: [Int]] = [:]
+    var devices: [Int: [Int]] = [:]
+    for place in candidates
+    where confirmations[place] != nil || findings.verdicts[place].refusal == nil {
+      if findings.given(place) != nil, let person = log.comers[place] {
+        people[person, default: []].append(place)
+      }
+      if !log.forked.isEmpty, log.entrants[place] == log.deviceNumbers[place] {
+        devices[log.deviceNumbers[place], default: []].append(place)
+      }
     }
-    return Dictionary(grouping: several) { findings.enrolledPerson($0) ?? .zero }
-  }
-
-  private func isOwnJoining(_ place: Int) -> Bool {
-    findings.enrolledDevice(place) == log.devices[place]
+    let own = Set(candidates)
+    for (person, places) in people.sorted(by: { $0.key < $1.key }) {
+      let all = findings.index.additions[log.people[number: person]] ?? []
+      guard all.count > 1 else { continue }
+      // Joins that give other roles are rivals as well.
+      let rivals = all.filter {
+        !own.contains($0) && findings.isCandidate($0) && findings.given($0) != nil
+      }
+      ofPeople.append((places, rivals))
+    }
+    ofDevices = devices.sorted { $0.key < $1.key }.map(\.value).filter { $0.count > 1 }
   }
 }

@@ -13,7 +13,10 @@ struct EntryClaim: Comparable {
   private let isByMaker: Bool
 
   /// - Parameter confirmed: the rank of the author who made the join final.
-  init(_ place: Int, finality confirmed: Int?, under rule: VoidReason.Rule, in findings: Findings) {
+  init(
+    _ place: Int, finality confirmed: Int?, under rule: VoidReason.Rule,
+    in findings: borrowing Findings
+  ) {
     isByMaker =
       rule == .samePerson && findings.log.items[place].isByMaker
       && !Mutant.idsBelongToNobody.isActive

@@ -7,7 +7,8 @@ struct Authority {
   /// The author's enrolment, person and role; nil if the author did not belong to the group.
   let standing: (enrolment: Int, person: PersonID, role: Role)?
 
-  init(of place: Int, _ sight: Int, in findings: Findings) {
+  /// Borrows the findings: an initializer would otherwise own a copy of them for each operation.
+  init(of place: Int, _ sight: Int, in findings: borrowing Findings) {
     self.sight = sight
     guard
       let enrolment = LogView.past(place).enrolment(

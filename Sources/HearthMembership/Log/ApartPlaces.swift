@@ -42,11 +42,18 @@ struct ApartPlaces: Sendable {
 
 /// Finds the operations of a list that are concurrent with each other.
 struct Neighbours {
-  /// The concurrent operations of each, in order; nil if there are too many to record.
+  /// The most operations that are compared without a record.
+  private static let maximumUnnoted = 8
+
+  /// The concurrent operations of each, in order; nil if there are too few or too many to record.
   private var near: [Int: [Int]]? = [:]
 
   /// - Parameter places: the operations, in log order.
-  init(_ places: [Int], in log: ControlLog) {
+  init(_ places: [Int], in log: borrowing ControlLog) {
+    guard places.count > Neighbours.maximumUnnoted else {
+      near = nil
+      return
+    }
     var apart = ApartPlaces()
     for (number, place) in places.enumerated() {
       apart.note(place, after: places[..<number], in: log)

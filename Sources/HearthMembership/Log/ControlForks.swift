@@ -8,11 +8,14 @@ package struct ShownChange: Sendable {
     package let id: RecordID
     package let eventID: RecordID
     package let operation: ControlOperation
+    /// What the keys in the operation say, which every fold asks for.
+    let introduction: (shown: DeviceID?, isByMaker: Bool)
 
     package init(id: RecordID, eventID: RecordID, operation: ControlOperation) {
       self.id = id
       self.eventID = eventID
       self.operation = operation
+      introduction = operation.introduction
     }
   }
 
@@ -85,13 +88,6 @@ package struct ControlForks: Sendable {
     var last: UInt64 { first + UInt64(changes.count) - 1 }
   }
 
-  /// A citation of a change in a run.
-  struct Place: Hashable {
-    let life: Author
-    let sequence: UInt64
-    let hash: [UInt8]
-  }
-
   /// For each forked incarnation, the first change with two contents.
   package let ends: [Author: UInt64]
   /// The runs, in order of incarnation, first change and content.
@@ -99,7 +95,6 @@ package struct ControlForks: Sendable {
   /// The published segments, by digest.
   package let segments: [Identifier: ShownSegment]
   private let lives: [Author: Range<Int>]
-  private let places: [Place: Int]
 
   /// Makes an empty value without forks.
   package init() { self.init([:]) }
@@ -119,19 +114,9 @@ package struct ControlForks: Sendable {
       runs += tree.runs(of: life, from: end, offset: offset)
       lives[life] = offset..<runs.count
     }
-    var places: [Place: Int] = [:]
-    for (number, run) in runs.enumerated() {
-      for (place, hash) in run.hashes.enumerated() {
-        let cited = Place(
-          life: run.life, sequence: run.first + UInt64(place),
-          hash: Array(hash.prefix(Citation.hashBytes)))
-        if places[cited] == nil { places[cited] = number }
-      }
-    }
     self.ends = ends
     self.runs = runs
     self.lives = lives
-    self.places = places
   }
 
   /// The runs of an incarnation, by first change and content; parents come before children.
@@ -139,7 +124,12 @@ package struct ControlForks: Sendable {
 
   /// The run that contains a change with this content; nil if nobody has published it.
   func run(of life: Author, at sequence: UInt64, hash: [UInt8]) -> Int? {
-    places[Place(life: life, sequence: sequence, hash: Array(hash.prefix(Citation.hashBytes)))]
+    runs(of: life).first { number in
+      let run = runs[number]
+      return run.first <= sequence && sequence <= run.last
+        && run.hashes[Int(sequence - run.first)].prefix(Citation.hashBytes)
+          .elementsEqual(hash.prefix(Citation.hashBytes))
+    }
   }
 
   /// A run and its ancestors, the run itself first.
@@ -160,47 +150,54 @@ private struct LifeTree {
   typealias Node = ShownSegment.Node
   typealias Run = ControlForks.Run
 
-  private var contents: [UInt64: Set<[UInt8]>] = [:]
-  private var changes: [Node: ShownChange] = [:]
-  private var children: [Node: [[UInt8]]] = [:]
+  /// Every content in the order in which it was first named: its change, if that was published,
+  /// and the contents that follow it.
+  private var nodes: [(node: Node, change: ShownChange?, children: [Int])] = []
+  private var numbers: [Node: Int] = [:]
+  /// The number of contents of each change.
+  private var contents: [UInt64: Int] = [:]
 
   init(_ segments: [ShownSegment]) {
     for segment in segments.sorted(by: { $0.digest < $1.digest }) {
-      contents[segment.first - 1, default: []].insert(segment.chain[0])
+      var before = number(Node(sequence: segment.first - 1, hash: segment.chain[0]))
       for (place, change) in segment.changes.enumerated() {
-        let node = Node(sequence: segment.first + UInt64(place), hash: segment.chain[place + 1])
-        contents[node.sequence, default: []].insert(node.hash)
-        guard changes.updateValue(change, forKey: node) == nil else { continue }
-        let before = Node(sequence: node.sequence - 1, hash: segment.chain[place])
-        children[before, default: []].append(node.hash)
+        let next = number(
+          Node(sequence: segment.first + UInt64(place), hash: segment.chain[place + 1]))
+        if nodes[next].change == nil { nodes[before].children.append(next) }
+        nodes[next].change = change
+        before = next
       }
     }
   }
 
+  private mutating func number(_ node: Node) -> Int {
+    if let known = numbers[node] { return known }
+    numbers[node] = nodes.count
+    contents[node.sequence, default: 0] += 1
+    nodes.append((node, nil, []))
+    return nodes.count - 1
+  }
+
   /// The first change with two published contents; nil if there is none.
-  var end: UInt64? { contents.filter { $0.value.count > 1 }.keys.min().map { max(1, $0) } }
+  var end: UInt64? { contents.filter { $0.value > 1 }.keys.min().map { max(1, $0) } }
 
   /// The runs from a change on, by first change and content, numbered from `offset`.
   func runs(of life: Author, from end: UInt64, offset: Int) -> [Run] {
-    var open: [(start: Node, parent: Int?)] = (contents[end] ?? []).map {
-      (Node(sequence: end, hash: $0), nil)
-    }
+    var open: [(start: Int, parent: Int?)] = nodes.indices.filter { nodes[$0].node.sequence == end }
+      .map { ($0, nil) }
     var found: [Run] = []
     while let (start, parent) = open.popLast() {
-      guard let change = changes[start] else { continue }
-      var run = Run(
-        life: life, parent: parent, first: start.sequence, hashes: [start.hash], changes: [change])
-      var node = start
-      while let next = children[node], next.count == 1 {
-        node = Node(sequence: node.sequence + 1, hash: next[0])
-        guard let change = changes[node] else { break }
-        run.hashes.append(node.hash)
+      guard let change = nodes[start].change else { continue }
+      let (sequence, hash) = (nodes[start].node.sequence, nodes[start].node.hash)
+      var run = Run(life: life, parent: parent, first: sequence, hashes: [hash], changes: [change])
+      var last = start
+      while nodes[last].children.count == 1, let change = nodes[nodes[last].children[0]].change {
+        last = nodes[last].children[0]
+        run.hashes.append(nodes[last].node.hash)
         run.changes.append(change)
       }
       found.append(run)
-      for hash in children[node] ?? [] {
-        open.append((Node(sequence: node.sequence + 1, hash: hash), found.count - 1))
-      }
+      open += nodes[last].children.map { ($0, found.count - 1) }
     }
     return LifeTree.ordered(found, offset: offset)
   }

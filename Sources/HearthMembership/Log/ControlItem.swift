@@ -16,6 +16,8 @@ package final class ControlItem: Sendable {
   package let position: Dot
   /// Everything that its author states to have seen, including the author's own earlier changes.
   package let cause: Frontier
+  /// What its author had also seen in forked logs, by the authors of positions.
+  let more: Frontier
   package let operation: ControlOperation
   /// The citations by content in its change.
   package let citations: [Citation]
@@ -28,46 +30,66 @@ package final class ControlItem: Sendable {
 
   package init(
     id: RecordID, version: Version, cause: Frontier, operation: ControlOperation,
-    citations: [Citation] = [], eventID: RecordID? = nil, branch: Int? = nil
+    citations: [Citation] = [], eventID: RecordID? = nil
   ) {
     self.id = id
     self.eventID = eventID ?? id
     self.version = version
     position = version.dot
     self.cause = cause
+    more = Frontier()
     self.operation = operation
     self.citations = citations
-    self.branch = branch
-    shown = operation.card.map(ControlIdentity.cardID)
-    isByMaker = ControlItem.isByMaker(operation, shown)
+    branch = nil
+    (shown, isByMaker) = operation.introduction
   }
 
-  private static func isByMaker(_ operation: ControlOperation, _ shown: DeviceID?) -> Bool {
-    guard let shown, let join = operation.joining else { return false }
-    return join.person == personID(madeBy: shown)
-  }
-
-  private init(_ item: ControlItem, at position: Dot, cause: Frontier) {
+  private init(_ item: ControlItem, at position: Dot, seen more: Frontier) {
     id = item.id
     eventID = item.eventID
     version = item.version
     self.position = position
-    self.cause = cause
+    cause = item.cause
+    self.more = more
     operation = item.operation
     citations = item.citations
     branch = item.branch
-    shown = item.shown
-    isByMaker = item.isByMaker
+    (shown, isByMaker) = (item.shown, item.isByMaker)
+  }
+
+  /// Makes an operation of a run of a forked log.
+  init(
+    _ event: ShownChange.Event, version: Version, in branch: Int, at position: Dot,
+    cause: Frontier, seen more: Frontier
+  ) {
+    id = event.id
+    eventID = event.eventID
+    self.version = version
+    self.position = position
+    self.cause = cause
+    self.more = more
+    operation = event.operation
+    citations = []
+    self.branch = branch
+    (shown, isByMaker) = event.introduction
   }
 
   /// The device that wrote it.
   package var device: DeviceID { version.dot.author.device }
 
-  func having(seen more: Frontier) -> ControlItem {
-    placed(at: position, cause: cause.joined(with: more))
-  }
+  /// The author as whom causes name its log; nil in a run, which only citations name.
+  var name: Author? { branch == nil ? version.dot.author : nil }
 
-  func placed(at position: Dot, cause: Frontier) -> ControlItem {
-    ControlItem(self, at: position, cause: cause)
+  func placed(at position: Dot, seen more: Frontier) -> ControlItem {
+    ControlItem(self, at: position, seen: more)
+  }
+}
+
+extension ControlOperation {
+  /// The device whose keys it contains, and whether that device made the id of the person as whom
+  /// it joins.
+  var introduction: (shown: DeviceID?, isByMaker: Bool) {
+    guard let shown = card.map(ControlIdentity.cardID) else { return (nil, false) }
+    return (shown, joining.map { $0.person == personID(madeBy: shown) } ?? false)
   }
 }

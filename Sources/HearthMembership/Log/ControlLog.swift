@@ -33,28 +33,24 @@ struct ControlLog: Sendable {
   /// The Lamport number of a change is one more than the greatest that it had seen, so it depends
   /// on causes, not on clocks. O(c·a + n log n) for n items of c changes by a authors.
   init(_ said: [ControlItem], forks: ControlForks = ControlForks()) {
-    var unordered = said
-    forked = ForkedCauses(forks, items: &unordered)
-    let positions = unordered.map(\.position)
-    let places = positions.indices.sorted { one, other in
-      positions[one] != positions[other] ? positions[one] < positions[other] : one < other
-    }
-    let starts = places.indices.filter {
-      $0 == 0 || positions[places[$0]] != positions[places[$0 - 1]]
-    }
-    var knowledge = DeviceKnowledge(places.map { unordered[$0] })
+    var logs = ControlLog.byPosition(said)
+    forked = ForkedCauses(forks, items: &logs)
+    if !forked.isEmpty { logs = ControlLog.byPosition(logs) }
+    let starts = logs.indices.filter { $0 == 0 || logs[$0].position != logs[$0 - 1].position }
+    var knowledge = DeviceKnowledge(logs, forked.knowledge)
     let statements = starts.map { start in
-      let item = unordered[places[start]]
+      let item = logs[start]
       return Causality.Statement(
-        position: item.position, stated: item.cause, known: knowledge.cause(of: item))
+        position: item.position, name: item.name, stated: item.cause, more: knowledge.more(of: item)
+      )
     }
     // Nobody who has seen an operation can state the causes that earlier incarnations add to it.
-    let hasMore = statements.contains(where: \.hasMore)
+    let hasMore = forked.isEmpty && statements.contains(where: \.hasMore)
     var numbers: [Int] = []
     causality = Causality(statements, isChecked: forked.isEmpty && !hasMore) { numbers.append($0) }
     let (lamport, order, isOpen) = (causality.lamport, causality.order, causality.isOpen)
     open = Set(order.indices.filter { isOpen[$0] })
-    if hasMore, forked.isEmpty {
+    if hasMore {
       let stated = Causality(statements.map(\.asStated), isChecked: true)
       let dots = Set(zip(stated.order, stated.isOpen).filter(\.1).map(\.0))
       open.formUnion(order.indices.filter { dots.contains(order[$0]) })
@@ -64,15 +60,15 @@ struct ControlLog: Sendable {
     }
     items = []
     changes = []
-    items.reserveCapacity(unordered.count)
-    changes.reserveCapacity(unordered.count)
+    items.reserveCapacity(logs.count)
+    changes.reserveCapacity(logs.count)
     for change in sorted {
       let number = numbers[change]
-      let end = number + 1 < starts.count ? starts[number + 1] : places.count
+      let end = number + 1 < starts.count ? starts[number + 1] : logs.count
       if end - starts[number] == 1 {
-        items.append(unordered[places[starts[number]]])
+        items.append(logs[starts[number]])
       } else {
-        items += ControlLog.inOrder(places[starts[number]..<end].map { unordered[$0] })
+        items += ControlLog.inOrder(logs[starts[number]..<end])
       }
       while changes.count < items.count { changes.append(change) }
     }
@@ -177,7 +173,16 @@ extension ControlLog {
       ? news : nil
   }
 
-  private static func inOrder(_ change: [ControlItem]) -> [ControlItem] {
+  /// Items in order of position; those of one change in the order in which they are given.
+  private static func byPosition(_ items: [ControlItem]) -> [ControlItem] {
+    let positions = items.map(\.position)
+    let order = positions.indices.sorted { one, other in
+      positions[one] != positions[other] ? positions[one] < positions[other] : one < other
+    }
+    return order.map { items[$0] }
+  }
+
+  private static func inOrder(_ change: some Sequence<ControlItem>) -> [ControlItem] {
     change.sorted { one, other in
       let phases = (one.operation.phase, other.operation.phase)
       return phases.0 != phases.1 ? phases.0 < phases.1 : one.id < other.id

@@ -29,17 +29,21 @@ struct DeviceKnowledge {
     var seen = Frontier()
   }
 
-  /// - Parameter items: the items, in order of their positions.
-  init(_ items: [ControlItem]) {
+  /// - Parameters:
+  ///   - items: the items, in order of their positions.
+  ///   - knowledge: everything that an item's author had seen, by the authors of positions.
+  init(_ items: [ControlItem], _ knowledge: (ControlItem) -> Frontier = { $0.cause }) {
     var start = 0
     while start < items.count {
       let device = items[start].position.author.device
       let end = items[start...].firstIndex { $0.position.author.device != device } ?? items.count
       defer { start = end }
-      guard items[start].position.author != items[end - 1].position.author else { continue }
+      let incarnation = items[start].version.dot.author.incarnation
+      guard items[start..<end].contains(where: { $0.version.dot.author.incarnation != incarnation })
+      else { continue }
       let logs = Dictionary(grouping: items[start..<end], by: \.position.author)
       var incarnations = logs.sorted { $0.key < $1.key }.map { _, own in
-        Log(incarnation: own[0].version.dot.author.incarnation, causes: own.map(\.cause))
+        Log(incarnation: own[0].version.dot.author.incarnation, causes: own.map(knowledge))
       }
       var (seen, counted) = (Frontier(), 0)
       for place in incarnations.indices {
@@ -53,16 +57,16 @@ struct DeviceKnowledge {
     }
   }
 
-  /// The known past of an operation's author.
+  /// What an operation's author is known to have seen beyond the stated cause.
   ///
   /// Causes grow along an incarnation, so the last one that had not seen the operation suffices.
   /// The operations of a log are asked for in order, so a search goes on where the last one ended.
-  mutating func cause(of item: ControlItem) -> Frontier {
-    guard let logs = incarnations[item.device] else { return item.cause }
+  mutating func more(of item: ControlItem) -> Frontier {
+    guard let logs = incarnations[item.device] else { return item.more }
     let own = logs.partitionPoint { $0.incarnation >= item.version.dot.author.incarnation }
     let before = logs[own].before
     // Only liars have seen what a later incarnation writes.
-    guard before.covers(item.position) else { return item.cause.joined(with: before) }
+    guard before.covers(item.position) else { return item.more.joined(with: before) }
     var walk = Walk(author: item.position.author, reached: Array(repeating: 0, count: own))
     if let last = self.walk, last.author == walk.author { walk = last }
     self.walk = nil
@@ -74,6 +78,6 @@ struct DeviceKnowledge {
       walk.reached[place] = end
     }
     self.walk = walk
-    return item.cause.joined(with: walk.seen)
+    return item.more.joined(with: walk.seen)
   }
 }

@@ -28,6 +28,8 @@ struct ForkedCauses: Sendable {
   var isEmpty: Bool { forks.ends.isEmpty }
 
   /// Replaces the events' operations by those of all branches, with positions and causes.
+  ///
+  /// - Parameter items: The operations, in order of their changes.
   init(_ forks: ControlForks, items: inout [ControlItem]) {
     self.forks = forks
     devices = Set(forks.ends.keys.map(\.device)).sorted()
@@ -38,6 +40,11 @@ struct ForkedCauses: Sendable {
     findSights(placed, states)
     items = sights.widening(placed)
     findBeside(items)
+  }
+
+  /// Everything that an operation's author had seen, by the authors of positions.
+  func knowledge(of item: ControlItem) -> Frontier {
+    isEmpty ? item.cause : renamed(item.cause).joined(with: item.more)
   }
 
   /// The past of an author who cites control heads by number only.
@@ -64,33 +71,23 @@ struct ForkedCauses: Sendable {
   // MARK: Names
 
   private mutating func name(_ items: [ControlItem]) {
-    // Every named author has a mark here.
-    var named = Frontier()
-    func note(_ author: Author) { if named[author] == 0 { named.advance(author, to: 1) } }
-    for item in items {
-      note(item.version.dot.author)
-      item.cause.forEachMark(of: devices) { note($0.author) }
-    }
-    for run in forks.runs {
-      for change in run.changes { for head in change.seen.heads { note(head.author) } }
-    }
-    for life in forks.ends.keys { note(life) }
     runs = forks.runs.map(\.life)
-    var numbers: [DeviceID: [UInt64]] = [:]
-    named.forEachMark(of: devices) { mark in
-      numbers[mark.author.device, default: []].append(mark.author.incarnation)
+    let forked = Set(devices)
+    var named = Set(forks.ends.keys)
+    var last: Author?
+    for item in items where item.version.dot.author != last {
+      let author = item.version.dot.author
+      last = author
+      if forked.contains(author.device) { named.insert(author) }
     }
-    for device in devices {
-      var next: UInt64 = 0
-      for incarnation in numbers[device] ?? [] {
-        let life = Author(device: device, incarnation: incarnation)
-        lives[life] = Author(device: device, incarnation: next)
-        next += 1
-        for number in forks.runs(of: life) {
-          runs[number] = Author(device: device, incarnation: next)
-          next += 1
-        }
-      }
+    var next: [DeviceID: UInt64] = [:]
+    func name(after life: Author) -> Author {
+      defer { next[life.device, default: 0] += 1 }
+      return Author(device: life.device, incarnation: next[life.device, default: 0])
+    }
+    for life in named.sorted() {
+      lives[life] = name(after: life)
+      for number in forks.runs(of: life) { runs[number] = name(after: life) }
     }
   }
 
@@ -143,30 +140,32 @@ struct ForkedCauses: Sendable {
   /// The operations of all logs up to their first contradictions.
   private mutating func common(_ items: [ControlItem]) -> ([ControlItem], States) {
     var placed: [ControlItem] = []
+    placed.reserveCapacity(items.count)
     var states = States()
-    let logs = Dictionary(grouping: items, by: \.version.dot.author)
-    for author in logs.keys.sorted() {
-      let end = forks.ends[author] ?? .max
-      let changes = Dictionary(grouping: logs[author] ?? [], by: \.version.dot.sequence)
-      var state = State()
-      for sequence in changes.keys.sorted() where sequence < end {
-        let events = changes[sequence] ?? []
-        state.seen = events[0].cause
-        for event in events.sorted(by: { $0.id < $1.id }) {
-          state.cover = state.cover.joined(with: cited(event.citations, seen: event.cause))
-        }
-        if covers[author]?.last?.cover ?? Frontier() != state.cover {
-          covers[author, default: []].append((sequence, state.cover))
-        }
-        let name = lives[author] ?? author
-        for event in events {
-          placed.append(
-            event.placed(
-              at: Dot(author: name, sequence: sequence),
-              cause: renamed(event.cause).joined(with: state.cover)))
-        }
+    var (author, end, state) = (Author?.none, UInt64.max, State())
+    var start = 0
+    while start < items.count {
+      let dot = items[start].version.dot
+      let change = items[start...].prefix { $0.version.dot == dot }
+      start = change.endIndex
+      if dot.author != author {
+        (author, end, state) = (dot.author, forks.ends[dot.author] ?? .max, State())
       }
-      states.common[author] = state
+      guard dot.sequence < end else { continue }
+      let known = state.cover
+      state.seen = change[change.startIndex].cause
+      for event in change {
+        state.cover = state.cover.joined(with: cited(event.citations, seen: event.cause))
+      }
+      if known != state.cover {
+        covers[dot.author, default: []].append((dot.sequence, state.cover))
+      }
+      if forks.ends[dot.author] != nil { states.common[dot.author] = state }
+      let name = lives[dot.author] ?? dot.author
+      placed += change.map {
+        name == dot.author && state.cover.isEmpty
+          ? $0 : $0.placed(at: Dot(author: name, sequence: dot.sequence), seen: state.cover)
+      }
     }
     return (placed, states)
   }
@@ -193,13 +192,12 @@ struct ForkedCauses: Sendable {
         state.cover = state.cover.joined(with: cited(change.citations, seen: seen))
         reached.append(state)
         let dot = Dot(author: run.life, sequence: sequence)
-        let own = cause(of: number, at: sequence - 1, state)
+        let more = state.cover.joined(with: line(to: number, through: sequence - 1))
         for event in change.events {
           placed.append(
             ControlItem(
-              id: event.id, version: Version(dot: dot, time: change.time), cause: own,
-              operation: event.operation, eventID: event.eventID, branch: number
-            ).placed(at: Dot(author: runs[number], sequence: sequence), cause: own))
+              event, version: Version(dot: dot, time: change.time), in: number,
+              at: Dot(author: runs[number], sequence: sequence), cause: seen, seen: more))
         }
       }
       states.runs.append(reached)
@@ -207,16 +205,11 @@ struct ForkedCauses: Sendable {
     return placed
   }
 
-  private func cause(of run: Int, at sequence: UInt64, _ state: State) -> Frontier {
-    var cause = renamed(state.seen).joined(with: state.cover)
-    if sequence >= forks.runs[run].first {
-      cause = cause.joined(with: cover(run, through: sequence))
-    } else if let parent = forks.runs[run].parent {
-      cause = cause.joined(with: cover(parent, through: sequence))
-    } else if let name = lives[forks.runs[run].life] {
-      cause.advance(name, to: sequence)
-    }
-    return cause
+  /// A run, with everything that it continues, up to a change in it or the one before it.
+  private func line(to run: Int, through sequence: UInt64) -> Frontier {
+    if sequence >= forks.runs[run].first { return cover(run, through: sequence) }
+    if let parent = forks.runs[run].parent { return cover(parent, through: sequence) }
+    return Frontier([(lives[forks.runs[run].life] ?? forks.runs[run].life, sequence)])
   }
 
   // MARK: Fork evidence
@@ -224,28 +217,42 @@ struct ForkedCauses: Sendable {
   private mutating func findSights(_ items: [ControlItem], _ states: States) {
     struct Showing: Hashable {
       let author: Author
+      let name: Author?
       let digest: Identifier
       let parts: Int
     }
     var parts: [Showing: [Int: UInt64]] = [:]
     for item in items {
       guard case .branch(let part) = item.operation else { continue }
-      let showing = Showing(author: item.position.author, digest: part.digest, parts: part.parts)
+      let showing = Showing(
+        author: item.position.author, name: item.name, digest: part.digest, parts: part.parts)
       let sequence = item.position.sequence
       parts[showing, default: [:]][part.part] = min(parts[showing]?[part.part] ?? .max, sequence)
     }
-    var found: [(dot: Dot, seen: Frontier)] = []
+    var knowledge: [Identifier: Frontier?] = [:]
+    var found: [Sights.Showing] = []
     for (showing, places) in parts where places.count == showing.parts {
-      guard let last = places.values.max(), let segment = forks.segments[showing.digest],
-        let hash = segment.chain.last,
-        let run = forks.run(of: segment.author, at: segment.last, hash: hash)
-      else { continue }
-      let place = Int(segment.last - forks.runs[run].first)
-      guard place < states.runs[run].count else { continue }
-      let seen = cause(of: run, at: segment.last, states.runs[run][place])
-      found.append((Dot(author: showing.author, sequence: last), seen))
+      guard let last = places.values.max() else { continue }
+      let known = knowledge[showing.digest] ?? shown(in: showing.digest, states)
+      knowledge[showing.digest] = known
+      guard let known else { continue }
+      found.append(
+        Sights.Showing(
+          dot: Dot(author: showing.author, sequence: last), name: showing.name, seen: known))
     }
     sights = Sights(found)
+  }
+
+  /// The knowledge after the last change of a published segment; nil if no branch reaches it.
+  private func shown(in digest: Identifier, _ states: States) -> Frontier? {
+    guard let segment = forks.segments[digest], let hash = segment.chain.last,
+      let run = forks.run(of: segment.author, at: segment.last, hash: hash)
+    else { return nil }
+    let place = Int(segment.last - forks.runs[run].first)
+    guard place < states.runs[run].count else { return nil }
+    let state = states.runs[run][place]
+    return renamed(state.seen).joined(with: state.cover)
+      .joined(with: line(to: run, through: segment.last))
   }
 
   // MARK: Knowledge of other branches
@@ -254,11 +261,10 @@ struct ForkedCauses: Sendable {
   ///
   /// Those runs are the subtrees beside its path: O(runs) joins, whatever the shape of the tree.
   private mutating func findBeside(_ items: [ControlItem]) {
-    var known: [Author: Frontier] = [:]
-    for item in items where item.branch != nil {
-      known[item.position.author, default: Frontier()] =
-        (known[item.position.author] ?? Frontier()).joined(with: item.cause)
-    }
+    // Causes grow along a run, so its last operation had seen what the others had.
+    var last: [Author: ControlItem] = [:]
+    for item in items where item.branch != nil { last[item.position.author] = item }
+    let known = last.mapValues { knowledge(of: $0) }
     for life in forks.ends.keys {
       let numbers = forks.runs(of: life)
       var below = numbers.map { known[runs[$0]] ?? Frontier() }

@@ -53,13 +53,16 @@ struct LogParts: Sendable {
     return false
   }
 
-  /// Each author's first operation that had seen `one`, unless it had also seen `other`.
-  func first(seeing one: Int, notSeeing other: Int, in log: ControlLog) -> [Int] {
-    starts.indices.dropLast().compactMap { part in
-      guard log.sees(places[starts[part + 1] - 1], one) else { return nil }
+  /// Whether the condition holds for any author's first operation that had seen `one`, unless it
+  /// had also seen `other`.
+  func containsFirst(
+    seeing one: Int, notSeeing other: Int, in log: ControlLog, where isMeant: (Int) -> Bool
+  ) -> Bool {
+    for part in starts.indices.dropLast() where log.sees(places[starts[part + 1] - 1], one) {
       let found = places[first(in: part) { log.sees(places[$0], one) }]
-      return log.sees(found, other) ? nil : found
+      if !log.sees(found, other), isMeant(found) { return true }
     }
+    return false
   }
 
   /// The first operation of one part that had not seen an earlier operation of another part, with

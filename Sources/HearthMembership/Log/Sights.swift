@@ -6,23 +6,54 @@ import HearthCRDT
 /// is computed once, over groups of evidence that contain each other, since sequence numbers may
 /// lie about the order. O(s·l) joins for s pieces of evidence in l logs, whatever their references.
 struct Sights: Sendable {
-  /// For each log with fork evidence, in order of author: where each piece ends, and the number of
-  /// the combined knowledge from the pieces up to it.
-  private var logs: [(author: Author, showings: [(sequence: UInt64, knowledge: Int)])] = []
-  /// The combined knowledge by number, each once.
+  /// A piece of evidence.
+  struct Showing {
+    /// Where it ends.
+    let dot: Dot
+    /// The author as whom causes name the log that holds it; nil if they do not.
+    let name: Author?
+    /// The published segment's knowledge.
+    let seen: Frontier
+  }
+
+  /// Logs with fork evidence by an author each, in order of author.
+  private struct Names {
+    var authors: [Author] = []
+    var logs: [Int] = []
+  }
+
+  /// For each log with fork evidence: where each piece ends, and the number of the combined
+  /// knowledge from the pieces up to it.
+  private var logs: [[(sequence: UInt64, knowledge: Int)]] = []
+  /// The logs by the authors of positions, and by the authors as whom causes name them.
+  private var positions = Names()
+  private var names = Names()
+  /// The combined knowledge by number, each once, and all of it together.
   private var knowledge: [Frontier] = []
+  private var all = Frontier()
 
   init() {}
 
-  /// - Parameter found: where each piece of evidence ends, and the published segment's knowledge.
-  init(_ found: [(dot: Dot, seen: Frontier)]) {
+  init(_ found: [Showing]) {
     let ordered = found.sorted { $0.dot < $1.dot }
     for (place, showing) in ordered.enumerated() {
-      if logs.last?.author != showing.dot.author { logs.append((showing.dot.author, [])) }
-      logs[logs.count - 1].showings.append((showing.dot.sequence, place))
+      if positions.authors.last != showing.dot.author {
+        positions.authors.append(showing.dot.author)
+        positions.logs.append(logs.count)
+        if let name = showing.name {
+          names.authors.append(name)
+          names.logs.append(logs.count)
+        }
+        logs.append([])
+      }
+      logs[logs.count - 1].append((showing.dot.sequence, place))
     }
     let held = ordered.indices.map { place -> [Int] in
-      var held = ordered[place].seen.entries.compactMap { last(in: $0.author, upTo: $0.sequence) }
+      var held: [Int] = []
+      forEach(in: ordered[place].seen, by: positions) {
+        held.append($0)
+        return true
+      }
       // A change sees the earlier changes of its log.
       if place > 0, ordered[place - 1].dot.author == ordered[place].dot.author {
         held.append(place - 1)
@@ -48,72 +79,91 @@ struct Sights: Sendable {
   private mutating func number(_ seen: [Frontier]) {
     var numbers: [UInt64: [Int]] = [:]
     for log in logs.indices {
-      for place in logs[log].showings.indices {
-        let combined = seen[logs[log].showings[place].knowledge]
+      for place in logs[log].indices {
+        let combined = seen[logs[log][place].knowledge]
         let equal = numbers[combined.total]?.first { knowledge[$0] == combined }
         if equal == nil {
           numbers[combined.total, default: []].append(knowledge.count)
           knowledge.append(combined)
+          all = all.joined(with: combined)
         }
-        logs[log].showings[place].knowledge = equal ?? knowledge.count - 1
+        logs[log][place].knowledge = equal ?? knowledge.count - 1
       }
     }
   }
 
-  /// Knowledge, widened by all published segments in it.
+  /// Knowledge by the authors of positions, widened by all published segments in it.
   func widened(_ seen: Frontier) -> Frontier {
     guard !logs.isEmpty else { return seen }
-    var more = Widening()
-    for mark in seen.entries { add(mark.author, mark.sequence, to: &more) }
+    var more = Widening(knowledge)
+    forEach(in: seen, by: positions) { add($0, to: &more) }
     return seen.joined(with: more.seen)
   }
 
-  /// Operations with widened causes; the past of each includes the evidence in its own change.
+  /// Operations with what they had also seen; the past of each includes the evidence in its own
+  /// change.
   ///
   /// - Parameter items: the operations, those of each log one after the other and in order.
   func widening(_ items: [ControlItem]) -> [ControlItem] {
     guard !logs.isEmpty else { return items }
-    var more = Widening()
+    var more = Widening(knowledge)
     var last: ControlItem?
-    // Causes grow along a log, so later items cover what an earlier one did.
-    var isCovered = false
     return items.map { item in
-      // Larger differences are resolved from the whole cause.
-      let news = last.flatMap { last -> Frontier? in
-        guard last.position.author == item.position.author else { return nil }
-        return item.cause.news(since: last.cause, atMost: 16)
+      if last?.position.author != item.position.author { (last, more) = (nil, Widening(knowledge)) }
+      if !more.isAll {
+        // Causes grow along a log, and larger differences are resolved from the whole cause.
+        let news = last.flatMap { item.cause.news(since: $0.cause, atMost: 16) } ?? item.cause
+        let others = last.flatMap { item.more.news(since: $0.more, atMost: .max) } ?? item.more
+        forEach(in: news, by: names) { add($0, to: &more) }
+        forEach(in: others, by: positions) { add($0, to: &more) }
+        let own = Frontier([(item.position.author, item.position.sequence)])
+        forEach(in: own, by: positions) { add($0, to: &more) }
       }
-      if news == nil { (more, isCovered) = (Widening(), false) }
-      let count = more.numbers.count
-      for mark in (news ?? item.cause).entries { add(mark.author, mark.sequence, to: &more) }
-      add(item.position.author, item.position.sequence, to: &more)
       last = item
-      if more.numbers.count != count { isCovered = false }
-      if !isCovered { isCovered = item.cause.covers(more.seen) }
-      return isCovered ? item : item.having(seen: more.seen)
+      return item.more.covers(more.seen)
+        ? item : item.placed(at: item.position, seen: more.seen.joined(with: item.more))
     }
   }
 
   /// The combined knowledge from evidence of several logs.
   private struct Widening {
     var seen = Frontier()
-    var numbers: Set<Int> = []
+    /// Whether it contains each knowledge, and whether it contains all.
+    var contains: [Bool]
+    var isAll = false
+
+    init(_ knowledge: [Frontier]) {
+      contains = [Bool](repeating: false, count: knowledge.count)
+    }
   }
 
-  /// Adds the evidence in a log up to a change.
-  private func add(_ author: Author, _ sequence: UInt64, to more: inout Widening) {
-    guard let number = last(in: author, upTo: sequence), more.numbers.insert(number).inserted,
-      !more.seen.covers(knowledge[number])
-    else { return }
+  /// Adds a piece of knowledge, and returns whether there is more to add.
+  private func add(_ number: Int, to more: inout Widening) -> Bool {
+    guard !more.contains[number] else { return true }
+    more.contains[number] = true
+    guard !more.seen.covers(knowledge[number]) else { return true }
     more.seen = more.seen.joined(with: knowledge[number])
+    more.isAll = more.seen.covers(all)
+    return !more.isAll
   }
 
-  /// The number of the knowledge from a log's evidence up to a change.
-  private func last(in author: Author, upTo sequence: UInt64) -> Int? {
-    let log = logs.partitionPoint { $0.author >= author }
-    guard log < logs.count, logs[log].author == author else { return nil }
-    let beyond = logs[log].showings.partitionPoint { $0.sequence > sequence }
-    return beyond > 0 ? logs[log].showings[beyond - 1].knowledge : nil
+  /// Calls a function with the number of the knowledge from each log's evidence up to a frontier,
+  /// until it returns false.
+  private func forEach(in seen: Frontier, by names: Names, _ body: (Int) -> Bool) {
+    let isSparse = seen.entries.count * 8 < names.authors.count
+    var log = 0
+    for mark in seen.entries {
+      if isSparse {
+        log = names.authors.partitionPoint { $0 >= mark.author }
+      } else {
+        while log < names.authors.count, names.authors[log] < mark.author { log += 1 }
+      }
+      guard log < names.authors.count else { return }
+      guard names.authors[log] == mark.author else { continue }
+      let showings = logs[names.logs[log]]
+      let beyond = showings.partitionPoint { $0.sequence > mark.sequence }
+      if beyond > 0, !body(showings[beyond - 1].knowledge) { return }
+    }
   }
 }
 

@@ -1,7 +1,9 @@
 import HearthCRDT
 
 /// One membership operation: the body of an event in a group's control zone.
-package enum ControlOperation: Equatable, Sendable {
+///
+/// Indirect, so that a copy is a pointer: a fold looks at each operation many times.
+package indirect enum ControlOperation: Equatable, Sendable {
   /// Creates the group; its hash is the group's id.
   case genesis(Genesis)
   /// Announces a key of a zone and gives it to devices.

@@ -26,10 +26,13 @@ extension ControlOperation {
     package let founderName: String
     package let device: DeviceCard
     package let createdMilliseconds: UInt64
+    /// The application that the group belongs to.
+    package let application: ApplicationIdentifier
 
     package init(
       nonce: Identifier, database: DatabaseKind, controlZone: ZoneID, zones: [ZoneDeclaration],
-      founder: PersonID, founderName: String, device: DeviceCard, createdMilliseconds: UInt64
+      founder: PersonID, founderName: String, device: DeviceCard, createdMilliseconds: UInt64,
+      application: ApplicationIdentifier = .household
     ) {
       self.nonce = nonce
       self.database = database
@@ -39,6 +42,7 @@ extension ControlOperation {
       self.founderName = founderName
       self.device = device
       self.createdMilliseconds = createdMilliseconds
+      self.application = application
     }
 
     package static let codec = ControlCodec(
@@ -46,7 +50,8 @@ extension ControlOperation {
       (\.controlZone, .identifier("control zone")),
       (\.zones, .list("zones", itemBytes: 17, of: ZoneDeclaration.codec)),
       (\.founder, .identifier("founder")), (\.founderName, .name("founder's name")),
-      (\.device, DeviceCard.codec), (\.createdMilliseconds, .fixed64("created")))
+      (\.device, DeviceCard.codec), (\.createdMilliseconds, .fixed64("created")),
+      (\.application, ApplicationIdentifier.codec))
   }
 
   /// The manner in which a holder of an invitation's secret joins.

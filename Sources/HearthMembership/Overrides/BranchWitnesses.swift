@@ -25,7 +25,7 @@ final class BranchWitnesses {
   /// 0 if there is none.
   func rank(of place: Int, beside other: Int) -> Int {
     let found = ranks.first { _, parts in
-      parts.first(seeing: place, notSeeing: other, in: log).contains {
+      parts.containsFirst(seeing: place, notSeeing: other, in: log) {
         log.devices[$0] != log.devices[place]
       }
     }

@@ -46,12 +46,14 @@ struct OwnOverrides {
     case .recoveryWords where lines.isSignedByWords(strike.place):
       // Such recovery words would override the recovery instead.
       return lines.isSettled(strike.by, beside: strike.place, rank)
-    case .hasLeft, .recoveryWords:
-      return lines.isSubject(strike.place, lines.ownLine(strike.by, rank))
-    case .deviceRevoked:
-      return step.log.operation(strike.place).words != nil
-        && !lines.isSettled(strike.place, beside: strike.by, rank)
+    case .recoveryWords: return lines.isSubject(strike.place, lines.ownLine(strike.by, rank))
+    case .hasLeft, .deviceRevoked:
+      let isWithoutWords =
+        rule == .deviceRevoked && step.log.operation(strike.place).words != nil
+        && !lines.isSignedByWords(strike.place)
+      return isWithoutWords && !lines.isSettled(strike.place, beside: strike.by, rank)
         || lines.isSubject(strike.place, lines.ownLine(strike.by, rank))
+          && !lines.isKept(strike.place, beside: strike.by, rank)
     default: return true
     }
   }

@@ -41,9 +41,12 @@ struct OwnerChain {
       return (one.offer, one.0) < (other.offer, other.0)
     }
     guard let (place, _, final) = winner else { return nil }
-    let end = final == nil ? endOfOffer(place, by: owner, findings) : nil
     let isConfirmed = final != nil && Mutant.silenceConfirmsWhatEnded.isActive
-    if let end = end ?? (isConfirmed ? nil : recovery(from: place, by: owner, findings)) {
+    let end =
+      isConfirmed
+      ? nil
+      : endOfOffer(place, by: owner, findings) ?? endOfDevice(place, from: owner, findings)
+    if let end {
       let reason = VoidReason.overruled(by: log.items[end].id, .offerEnded)
       return Step(
         acceptance: place, confirmation: nil,
@@ -68,23 +71,32 @@ struct OwnerChain {
   /// The operation that makes an acceptance final: an operation by the former owner who had seen
   /// it, or an explicit confirmation by an admin.
   private func confirmation(of place: Int, _ findings: Findings) -> Int? {
-    if let said = thirdPersons(confirming: place, findings).first { return said }
     guard let former = findings.verdicts[place].formerOwner else { return nil }
-    return findings.everyDevice(of: former).compactMap { device -> Int? in
+    if let said = confirmations(of: place, besides: former, findings).first { return said }
+    return silences(about: place, of: former, findings).min()
+  }
+
+  /// The first operation of each of the former owner's devices that had seen an acceptance.
+  private func silences(
+    about place: Int, of former: PersonID, _ findings: Findings
+  ) -> [Int] {
+    findings.everyDevice(of: former).compactMap { device -> Int? in
       let writings = findings.index.writings[findings.log.deviceNames[device]]
       return writings[writings.partitionPoint { $0 > place }...].first {
         findings.isLive[$0] && findings.person($0) == former && findings.log.sees($0, place)
       }
-    }.min()
+    }
   }
 
-  /// The confirmations of an acceptance by third persons, who were admins before it: an admin whom
-  /// the new owner promoted cannot confirm the new owner.
-  private func thirdPersons(confirming place: Int, _ findings: Findings) -> [Int] {
+  /// The explicit confirmations of an acceptance by people who were admins before it, except the
+  /// new owner and one more: an admin whom the new owner promoted cannot confirm the new owner.
+  private func confirmations(
+    of place: Int, besides other: PersonID?, _ findings: Findings
+  ) -> [Int] {
     (findings.index.confirmations[findings.log.items[place].id] ?? []).filter { confirmation in
       guard findings.isLive[confirmation], findings.log.sees(confirmation, place),
         findings.rank(confirmation) >= Role.admin.rank, let person = findings.person(confirmation),
-        person != findings.person(place), person != findings.verdicts[place].formerOwner
+        person != findings.person(place), person != other
       else { return false }
       return LogView.past(place).role(of: person, in: findings)?.rank ?? 0 >= Role.admin.rank
     }
@@ -94,7 +106,8 @@ struct OwnerChain {
   ///
   /// The former owner removed the new owner or withdrew the offer, and a third admin had seen that
   /// and not the acceptance. Without a third witness the handover is valid: the recovery words
-  /// signed it, and a former owner can date any operation before it.
+  /// signed it, and a former owner can date any operation before it. So is one that was confirmed,
+  /// but the former owner's silence confirms nothing that it knew to have ended.
   private func endOfOffer(_ place: Int, by owner: PersonID, _ findings: Findings) -> Int? {
     guard let heir = findings.person(place), let offer = findings.offer(takenBy: place) else {
       return nil
@@ -108,7 +121,8 @@ struct OwnerChain {
       findings.person($0) == owner
     }
     return (removals + withdrawals).first { end in
-      log.areConcurrent(end, place)
+      log.areConcurrent(end, place) && confirmations(of: place, besides: nil, findings).isEmpty
+        && silences(about: place, of: owner, findings).allSatisfy { log.sees($0, end) }
         && parts.contains(seeing: end, notSeeing: place, in: log) { witness in
           findings.isWitness(witness) && findings.rank(witness) >= Role.admin.rank
             && findings.person(witness) != heir && findings.person(witness) != owner
@@ -116,31 +130,45 @@ struct OwnerChain {
     }
   }
 
-  /// The concurrent recovery that revoked the offering device, if an admin saw it, not the offer.
+  /// The operation by which the former or the new owner had ended the device that made the offer,
+  /// or that accepted it.
   ///
-  /// The admin may be the new owner: nobody may accept an offer that their own past had ended. An
-  /// admin whose rank depends on the recovery, or on an operation that it ended, does not count: an
-  /// owner could otherwise recover with a date before the offer and create such a witness. Then
-  /// only a third person may confirm the handover, under the same condition.
-  private func recovery(from place: Int, by owner: PersonID, _ findings: Findings) -> Int? {
-    guard let offer = findings.offer(takenBy: place),
-      let enrolment = findings.verdicts[offer].enrolment
-    else { return nil }
-    let log = findings.log
-    for recovery in findings.live.recoveries[findings.log.people[owner]]
-    where log.devices[recovery] != log.devices[offer] && log.sees(recovery, enrolment)
-      && log.areConcurrent(recovery, offer) && log.isBeyond(offer, recovery)
-    {
-      var parties = Parties(of: [recovery], findings)
-      let isSeen = parts.contains(seeing: recovery, notSeeing: offer, in: log) { witness in
+  /// Between two devices of an owner nobody is a witness, so only a recovery ends an offer.
+  private func endOfDevice(_ place: Int, from owner: PersonID, _ findings: Findings) -> Int? {
+    guard let offer = findings.offer(takenBy: place), let heir = findings.person(place) else {
+      return nil
+    }
+    let (log, live) = (findings.log, findings.live)
+    let owners = live.recoveries[log.people[owner]]
+    let heirs = live.recoveries[log.people[heir]] + live.revocations[log.deviceNumbers[place]]
+    return endOfSide(offer, of: place, from: owner, by: owners, findings)
+      ?? endOfSide(place, of: place, from: owner, by: heirs, findings)
+  }
+
+  /// The operation that ended the device of one side of a handover, of the same person, if an admin
+  /// saw it, not that side.
+  ///
+  /// The former owner is no witness. For an offer the new owner may be one: nobody may accept an
+  /// offer that their own past had ended. An admin whose rank depends on this end, or on an
+  /// operation that it ended, does not count: an owner could otherwise recover with a date before
+  /// the offer and create such a witness. Then only an explicit confirmation by somebody else than
+  /// this side makes the handover valid, under the same condition.
+  private func endOfSide(
+    _ side: Int, of place: Int, from owner: PersonID, by ends: [Int], _ findings: Findings
+  ) -> Int? {
+    let (person, devices) = (findings.person(side), DeviceEnds(findings: findings))
+    for end in ends where devices.isEnded(side, by: end) {
+      var parties = Parties(of: [end], findings)
+      let isSeen = parts.contains(seeing: end, notSeeing: side, in: findings.log) { witness in
         findings.isWitness(witness) && findings.rank(witness) >= Role.admin.rank
-          && findings.person(witness) != owner && !parties.include(witness, of: Role.admin.rank)
+          && findings.person(witness) != person && findings.person(witness) != owner
+          && !parties.include(witness, of: Role.admin.rank)
       }
       guard isSeen else { continue }
-      let isVouched = thirdPersons(confirming: place, findings).contains { confirmation in
-        !parties.include(confirmation, of: Role.admin.rank)
+      let isVouched = confirmations(of: place, besides: person, findings).contains {
+        !parties.include($0, of: Role.admin.rank)
       }
-      return isVouched ? nil : recovery
+      return isVouched ? nil : end
     }
     return nil
   }

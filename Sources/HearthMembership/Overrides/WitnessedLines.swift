@@ -81,16 +81,17 @@ struct WitnessedLines {
 
   /// Whether an operation keeps its effect beyond the line of another own device: it is signed by
   /// the recovery words, or only removes the person's own devices or membership.
+  ///
+  /// A revoked device's operation after others know of the revocation is not its person's will,
+  /// even if the words signed it.
   func isKept(_ place: Int, beside line: Int, _ rank: Int) -> Bool {
     switch step.log.operation(place) {
     case .recover: return true
-    case .leave:
-      // A revoked device's operation after others know of the revocation is not its person's will.
-      return !ownLine(place, rank).spares(line, in: step.log)
+    case .leave: break
     case .revokeDevice(let revocation):
-      return revocation.device == step.log.devices[line]
-        && !ownLine(place, rank).spares(line, in: step.log)
-    default: return isSignedByWords(place)
+      guard revocation.device == step.log.devices[line] else { return false }
+    default: guard isSignedByWords(place) else { return false }
     }
+    return !ownLine(place, rank).spares(line, in: step.log)
   }
 }

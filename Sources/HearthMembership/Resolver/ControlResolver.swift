@@ -22,6 +22,8 @@ struct ControlResolver: Sendable {
   private(set) var isSteady = true
   /// The effective acceptances; nil while the chain of owners is followed.
   private var handOvers: Set<Int>?
+  /// The overrides that were dropped although the operation that draws the line has effect.
+  private var fallen: Set<FallenStrike> = []
   /// Acceptances that failed because the new owner was not in the group.
   private var aside: Set<Int> = []
   /// Whether no operation lost or gained its effect in this round.
@@ -180,13 +182,19 @@ struct ControlResolver: Sendable {
     }
     var known: Assumption?
     var isJudged = false
-    for _ in 0..<ControlResolver.maximumRounds {
+    fallen = []
+    for round in 1...ControlResolver.maximumRounds {
       handOvers = nil
       if isJudged { isRoundSteady = true } else { begin() }
       settleOwners()
       settleRanks()
       let fallen = fallenStrikes()
       if isRoundSteady, fallen.isEmpty { return }
+      // Every operation must have either effect or a reason why it has none.
+      guard round < ControlResolver.maximumRounds else {
+        isSteady = false
+        return
+      }
       if Mutant.settlesOnce.isActive { return }
       isSteady = false
       let found = assumption
@@ -218,12 +226,24 @@ struct ControlResolver: Sendable {
   }
 
   /// The overrides by an operation that is void or whose line no longer reaches the target.
+  ///
+  /// An override that was dropped for want of witnesses and came back stays: otherwise an operation
+  /// that removes its only witness, and has effect because of it, would come and go in each round.
   private mutating func fallenStrikes() -> [Int] {
     let struck = findings.strikes.compactMap { $0 }
     guard !struck.isEmpty else { return [] }
     takeStock()
     let own = OwnOverrides(Overrides(findings, stock))
-    return struck.filter { !own.holds($0) }.map(\.place)
+    return struck.filter { strike in
+      guard !own.holds(strike) else { return false }
+      return !findings.isLive[strike.by]
+        || fallen.insert(FallenStrike(place: strike.place, by: strike.by)).inserted
+    }.map(\.place)
+  }
+
+  private struct FallenStrike: Hashable {
+    let place: Int
+    let by: Int
   }
 
   private mutating func settleRanks() {
@@ -356,6 +376,8 @@ extension ControlResolver {
       if findings.isLive[acceptance] {
         findings.confirmations[acceptance] = place
       } else if !isSteady {
+        // Its author knows of the end, so its silence confirms nothing.
+        if case .overruled(_, .offerEnded) = findings.strikes[acceptance]?.reason { continue }
         guard let winner = findings.strikes[acceptance]?.by,
           findings.verdicts[winner].formerOwner == owner,
           let taken = findings.offer(takenBy: acceptance), let won = findings.offer(takenBy: winner)

@@ -113,22 +113,64 @@ extension RelayRequest {
   package init(type: UInt8, from reader: inout ByteReader) throws(CodecError) {
     switch type {
     case 0x01: self = try RelayRequest.hello(from: &reader)
-    case 0x02:
-      self = .open(
-        channel: try RelayFields.channel(from: &reader), mailbox: try reader.identifier("mailbox"))
     case 0x03: self = .prove(try RelayProof(from: &reader))
     case 0x04: self = .create(try RelayCreation(from: &reader))
-    case 0x05: self = .close(channel: try RelayFields.channel(from: &reader))
+    case 0x10: self = .ping
+    case 0x11: self = .goodbye
+    default: self = try RelayRequest.ofMailbox(type, from: &reader)
+    }
+  }
+
+  /// Decodes a request about a whole mailbox: its channel, keys and ranks.
+  private static func ofMailbox(
+    _ type: UInt8, from reader: inout ByteReader
+  ) throws(CodecError) -> RelayRequest {
+    switch type {
+    case 0x02:
+      .open(
+        channel: try RelayFields.channel(from: &reader), mailbox: try reader.identifier("mailbox"))
+    case 0x05: .close(channel: try RelayFields.channel(from: &reader))
+    case 0x0b:
+      .subscribe(
+        channel: try RelayFields.channel(from: &reader),
+        takesPacked: try reader.flag("takes packed"))
+    case 0x0c: .unsubscribe(channel: try RelayFields.channel(from: &reader))
+    case 0x0d:
+      .rotate(
+        channel: try RelayFields.channel(from: &reader),
+        generation: try RelayFields.position(from: &reader, "access generation"),
+        accessKey: try reader.raw(SigningPublicKey.count, "access key"))
+    case 0x0e:
+      .setRank(
+        channel: try RelayFields.channel(from: &reader),
+        key: try reader.raw(SigningPublicKey.count, "key"),
+        rank: try RelayRank(from: &reader))
+    case 0x0f: .roster(channel: try RelayFields.channel(from: &reader))
+    case 0x13: .reset(channel: try RelayFields.channel(from: &reader))
+    case 0x20:
+      .openPublic(
+        channel: try RelayFields.channel(from: &reader), mailbox: try reader.identifier("mailbox"))
+    default: try ofEntries(type, from: &reader)
+    }
+  }
+
+  /// Decodes a request about entries of a mailbox.
+  ///
+  /// - Throws: `unknown` for a type that is no request at all.
+  private static func ofEntries(
+    _ type: UInt8, from reader: inout ByteReader
+  ) throws(CodecError) -> RelayRequest {
+    switch type {
     case 0x06:
-      self = .put(
+      .put(
         channel: try RelayFields.channel(from: &reader),
         items: try RelayPut.decodeBatch(from: &reader))
     case 0x07:
-      self = .remove(
+      .remove(
         channel: try RelayFields.channel(from: &reader),
         names: try RelayFields.entryNames(from: &reader))
     case 0x08:
-      self = .list(
+      .list(
         channel: try RelayFields.channel(from: &reader),
         after: try RelayFields.position(from: &reader, "position", atLeast: 0),
         limit: try RelayFields.limit(from: &reader, atMost: RelayLimits.maximumListItems),
@@ -136,42 +178,20 @@ extension RelayRequest {
         author: try reader.flag("author flag")
           ? try reader.raw(SigningPublicKey.count, "author key") : nil)
     case 0x09:
-      self = .fetch(
+      .fetch(
         channel: try RelayFields.channel(from: &reader),
         names: try RelayFields.entryNames(from: &reader))
     case 0x0a:
-      self = .fetchAfter(
+      .fetchAfter(
         channel: try RelayFields.channel(from: &reader),
         after: try RelayFields.position(from: &reader, "position", atLeast: 0),
         limit: try RelayFields.limit(from: &reader, atMost: RelayLimits.maximumBatchItems))
-    case 0x0b:
-      self = .subscribe(
-        channel: try RelayFields.channel(from: &reader),
-        takesPacked: try reader.flag("takes packed"))
-    case 0x0c: self = .unsubscribe(channel: try RelayFields.channel(from: &reader))
-    case 0x0d:
-      self = .rotate(
-        channel: try RelayFields.channel(from: &reader),
-        generation: try RelayFields.position(from: &reader, "access generation"),
-        accessKey: try reader.raw(SigningPublicKey.count, "access key"))
-    case 0x0e:
-      self = .setRank(
-        channel: try RelayFields.channel(from: &reader),
-        key: try reader.raw(SigningPublicKey.count, "key"),
-        rank: try RelayRank(from: &reader))
-    case 0x0f: self = .roster(channel: try RelayFields.channel(from: &reader))
-    case 0x10: self = .ping
-    case 0x11: self = .goodbye
     case 0x12:
-      self = .putPacked(
+      .putPacked(
         channel: try RelayFields.channel(from: &reader),
         items: try RelayPackedItem.decodeBatch(from: &reader))
-    case 0x13: self = .reset(channel: try RelayFields.channel(from: &reader))
-    case 0x20:
-      self = .openPublic(
-        channel: try RelayFields.channel(from: &reader), mailbox: try reader.identifier("mailbox"))
     case 0x21:
-      self = .query(channel: try RelayFields.channel(from: &reader), try PublicQuery(from: &reader))
+      .query(channel: try RelayFields.channel(from: &reader), try PublicQuery(from: &reader))
     default: throw CodecError(.unknown, "frame type", offset: 0)
     }
   }

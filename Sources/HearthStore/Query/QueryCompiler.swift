@@ -46,6 +46,19 @@ struct QueryCompiler {
       + (try select("\(content) AS content", zone: zone)) + ")"
   }
 
+  /// Returns the statement that computes one value over the records of each value of a column.
+  mutating func aggregates(
+    _ function: QueryAggregate, of column: QueryColumn?, by group: QueryColumn, zone: Int64
+  ) throws -> String {
+    let content = try column.map(source.expression) ?? "1"
+    let key = try source.expression(group)
+    guard query.limit != nil || query.offset > 0 else {
+      return "SELECT \(key), \(function.rawValue)(\(content)) " + (try from(zone)) + " GROUP BY 1"
+    }
+    return "SELECT key, \(function.rawValue)(content) FROM ("
+      + (try select("\(key) AS key, \(content) AS content", zone: zone)) + ") GROUP BY key"
+  }
+
   private mutating func from(_ zone: Int64) throws -> String {
     var sql = "FROM \(TypeTable.quoted(source.table.schema.name))"
     if let index = IndexChoice(query, of: source.lookups).best {

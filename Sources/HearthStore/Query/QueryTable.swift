@@ -6,6 +6,13 @@ struct QueryTable {
   let table: TypeTable
   let lookups: TypeLookups
 
+  /// The tables of the types that queries rely on.
+  static func all(_ lookups: [TypeLookups], in tables: [TypeID: TypeTable]) -> [QueryTable] {
+    lookups.compactMap { lookups in
+      tables[lookups.type].map { QueryTable(table: $0, lookups: lookups) }
+    }
+  }
+
   /// The expression of a column: its value, or the default of a field that was never written.
   ///
   /// An index has the same text, or SQLite would not use it.

@@ -32,6 +32,19 @@ package struct TouchedRecords: Equatable, Sendable {
     }
   }
 
+  /// Adds what others name.
+  package mutating func add(_ other: TouchedRecords) {
+    isUnknown = isUnknown || other.isUnknown
+    wholeZones.formUnion(other.wholeZones)
+    for (zone, parts) in other.types {
+      for (type, part) in parts {
+        types[zone, default: [:]][type, default: Part()].isWhole =
+          part.isWhole || types[zone]?[type]?.isWhole ?? false
+        types[zone]?[type]?.fields.formUnion(part.fields)
+      }
+    }
+  }
+
   mutating func add(_ type: TypeID, in zone: ZoneID) {
     types[zone, default: [:]][type, default: Part()].isWhole = true
   }

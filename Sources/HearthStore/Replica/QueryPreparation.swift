@@ -36,9 +36,9 @@ struct QueryPreparation {
     let index = TextIndex(source)
     let statements = source.lookups.texts.isEmpty ? [] : try index.creation()
     let definition = Array(statements.joined(separator: ";\n").utf8)
-    guard try facts.value(of: index.factName) ?? [] != definition else { return }
+    guard try facts.value(of: index.fact) ?? [] != definition else { return }
     for statement in index.removal + statements { try connection.execute(statement) }
-    try facts.set(index.factName, to: definition.isEmpty ? nil : definition)
+    try facts.set(index.fact, to: definition.isEmpty ? nil : definition)
     connection.forgetStatements()
   }
 }

@@ -49,6 +49,24 @@ enum ReplicaFile {
     }
   }
 
+  /// Opens a file that a writer of this process has open, for reading alone.
+  static func openToRead(_ path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.label = "hearth-reader"
+    configuration.readonly = true
+    configuration.busyMode = .timeout(2)
+    configuration.prepareDatabase { database in
+      try database.execute(sql: "PRAGMA temp_store = MEMORY")
+      try database.execute(sql: "PRAGMA cache_size = -8000")
+      try database.execute(sql: "PRAGMA mmap_size = 0")
+    }
+    do {
+      return try DatabaseQueue(path: path, configuration: configuration)
+    } catch {
+      throw opened(error, path: path)
+    }
+  }
+
   /// Moves an earlier process's write-ahead log into the database, durably.
   ///
   /// After a failed sync, the log may contain commits that exist only in the page cache. They can

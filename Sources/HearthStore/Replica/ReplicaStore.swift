@@ -1,5 +1,6 @@
 import GRDB
 import HearthCRDT
+import HearthMembership
 import HearthSync
 
 /// A node's replica on SQLite: log, records, projections and the node's own facts.
@@ -34,25 +35,19 @@ package final class ReplicaStore: Store {
   ///   - path: the database file, whose folder must exist; or `inMemoryPath`.
   ///   - schema: the record types of the program.
   ///   - projections: the derived tables to maintain.
-  ///   - application: the program's identity; nil if it has none. A file of another one is refused.
+  ///   - application: the program's application. A file of another one is refused.
   ///   - lookups: what queries of the record types rely on.
   ///   - vfs: the name of a VFS registered with SQLite that contains the file; nil for the
   ///     system's.
   /// - Throws: `StoreError`, with the fault of the file and the remedy.
   package init(
     path: String, schema: [RecordSchema], projections: [any Projection] = [],
-    application: String? = nil, lookups: [TypeLookups] = [], vfs: String? = nil
+    application: ApplicationIdentifier = .household, lookups: [TypeLookups] = [], vfs: String? = nil
   ) throws {
     self.path = path
     let queue = try ReplicaFile.open(path, vfs: vfs)
     do {
-      let migrator = Migrations.migrator()
-      guard try !queue.read(migrator.hasBeenSuperseded) else {
-        throw StoreError(
-          .newerFormat,
-          "the database at \(path) was written by a newer version of this program: update it")
-      }
-      try migrator.migrate(queue)
+      try ReplicaStore.migrate(queue, path: path)
       connection = try Connection(queue: queue)
       let connection = connection
       authors = try connection.run { _ in try AuthorNumbers(connection: connection) }
@@ -80,14 +75,30 @@ package final class ReplicaStore: Store {
         let cache = ProjectionCache(connection: connection, zones: zones, records: records)
         let derived = SQLiteProjections(projections, cache: cache)
         try derived.prepare()
-        let queries = try SQLiteQueries(
-          connection: connection, zones: zones, records: records, facts: facts, lookups: lookups)
+        let sources = QueryTable.all(lookups, in: tables)
+        for source in sources {
+          try QueryPreparation(connection: connection, facts: facts).prepare(source)
+        }
+        let queries = SQLiteQueries(connection: connection, zones: zones, sources: sources)
         return (records, derived, queries)
       }
       (records, self.projections, self.queries) = (stored, derived, queries)
     } catch {
       throw ReplicaFile.opened(error, path: path)
     }
+  }
+
+  /// Brings a database to the present format.
+  ///
+  /// - Throws: `newerFormat`, for a database that this version cannot read.
+  private static func migrate(_ queue: DatabaseQueue, path: String) throws {
+    let migrator = Migrations.migrator()
+    guard try !queue.read(migrator.hasBeenSuperseded) else {
+      throw StoreError(
+        .newerFormat,
+        "the database at \(path) was written by a newer version of this program: update it")
+    }
+    try migrator.migrate(queue)
   }
 
   /// Whether another connection has written since this one was opened.
@@ -139,14 +150,7 @@ package final class ReplicaStore: Store {
   /// One transaction for all of them also takes the file's lock once instead of once per statement,
   /// which is a third of the time of reading a large household. The body must not write.
   package func readOneState<Result>(_ body: () throws -> Result) throws -> Result {
-    try connection.run { _ in
-      guard !connection.isInTransaction else { return try body() }
-      try connection.statement("BEGIN").execute()
-      // Nothing was written, so a failure to end the transaction loses nothing; closing ends it
-      // too.
-      defer { try? connection.statement("COMMIT").execute() }
-      return try body()
-    }
+    try connection.readOneState(body)
   }
 
   /// Returns SQLite's integrity report: "ok", or the faults.

@@ -4,7 +4,7 @@ import HearthSync
 package struct SQLiteFacts: FactStore {
   let connection: Connection
 
-  package func value(of name: String) throws -> [UInt8]? {
+  package func bytes(of name: String) throws -> [UInt8]? {
     try connection.run { _ in
       let statement = try connection.statement("SELECT value FROM hearth_facts WHERE name = ?")
       try statement.bind(name)
@@ -14,13 +14,13 @@ package struct SQLiteFacts: FactStore {
     }
   }
 
-  package func set(_ name: String, to value: [UInt8]?) throws {
+  package func setBytes(of name: String, to bytes: [UInt8]?) throws {
     try connection.run { _ in
-      if let value {
+      if let bytes {
         try connection.statement(
           "INSERT OR REPLACE INTO hearth_facts(name, value) VALUES(?, ?)"
         )
-        .bind(name).bind(value).execute()
+        .bind(name).bind(bytes).execute()
       } else {
         try connection.statement("DELETE FROM hearth_facts WHERE name = ?").bind(name).execute()
       }

@@ -9,20 +9,12 @@ package final class SQLiteQueries {
   private let zones: SQLiteZones
   private let sources: [TypeID: QueryTable]
 
-  init(
-    connection: Connection, zones: SQLiteZones, records: SQLiteRecords, facts: SQLiteFacts,
-    lookups: [TypeLookups]
-  ) throws {
+  /// Answers from tables whose indexes exist: see ``QueryPreparation``.
+  init(connection: Connection, zones: SQLiteZones, sources: [QueryTable]) {
     self.connection = connection
     self.zones = zones
-    var sources: [TypeID: QueryTable] = [:]
-    for lookup in lookups {
-      guard let table = records.tables[lookup.type] else { continue }
-      let source = QueryTable(table: table, lookups: lookup)
-      try QueryPreparation(connection: connection, facts: facts).prepare(source)
-      sources[lookup.type] = source
-    }
-    self.sources = sources
+    self.sources = Dictionary(
+      sources.map { ($0.lookups.type, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// Returns the rows of a query in its order, with the shown values of fields.
@@ -72,6 +64,32 @@ package final class SQLiteQueries {
       }
       let value = try ColumnCodec.value(in: 0, as: type ?? .int, of: statement)
       return value == .null ? nil : value
+    }
+  }
+
+  /// Computes one value over the records of each value of a column, in no order.
+  package func values(
+    _ function: QueryAggregate, of column: QueryColumn?, by group: QueryColumn,
+    _ query: RecordQuery, in zone: ZoneID
+  ) throws -> [(group: Value, value: Value)] {
+    let source = try source(of: query.type)
+    return try connection.run { _ in
+      var compiler = QueryCompiler(query, of: source)
+      let sql = try compiler.aggregates(
+        function, of: column, by: group, zone: try zones.number(of: zone))
+      let statement = try bound(sql, compiler.parameters)
+      defer { statement.reset() }
+      let kind = try source.type(of: group) ?? .bytes
+      let type = try function == .count ? nil : column.flatMap(source.type)
+      var values: [(Value, Value)] = []
+      while try statement.step() {
+        values.append(
+          (
+            try ColumnCodec.value(in: 0, as: kind, of: statement),
+            try ColumnCodec.value(in: 1, as: type ?? .int, of: statement)
+          ))
+      }
+      return values
     }
   }
 

@@ -2,13 +2,13 @@ import GRDB
 import GRDBSQLite
 import HearthCRDT
 
-/// The only connection of a node's database, with its prepared statements.
+/// A connection of a node's database, with its prepared statements: one writes, others only read.
 ///
 /// GRDB opens, migrates and serialises it. Statements of hot paths are bound and stepped directly,
 /// which costs a third of GRDB's own argument binding.
 final class Connection {
   let queue: DatabaseQueue
-  private let handle: OpaquePointer
+  let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
   /// The statements of programs' queries, whose texts are not known before and may be many.
   private var queryStatements: [String: Statement] = [:]
@@ -104,6 +104,18 @@ final class Connection {
         if (error as? StoreError)?.code == .io { emptyLog() }
         throw error
       }
+    }
+  }
+
+  /// Runs reads that all see one state: that of the first of them; the body must not write.
+  func readOneState<Result>(_ body: () throws -> Result) throws -> Result {
+    try run { _ in
+      guard !isInTransaction else { return try body() }
+      try statement("BEGIN").execute()
+      // Nothing was written, so a failure to end the transaction loses nothing; closing ends it
+      // too.
+      defer { try? statement("COMMIT").execute() }
+      return try body()
     }
   }
 

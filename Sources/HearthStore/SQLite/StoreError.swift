@@ -32,6 +32,8 @@ package struct StoreError: Error, Sendable {
     package static let tooLarge = Code(rawValue: "tooLarge")
     /// Another application's data is in the file.
     package static let otherApplication = Code(rawValue: "otherApplication")
+    /// A program's own SQL is wrong, or does what it may not do.
+    package static let refused = Code(rawValue: "refused")
     /// A statement that should have worked failed.
     package static let failed = Code(rawValue: "failed")
   }

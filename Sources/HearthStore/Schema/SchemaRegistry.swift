@@ -20,8 +20,7 @@ struct SchemaRegistry {
     let stored = try stored()
     try check(declared, against: stored)
     try clearNames(of: stored, for: declared)
-    var tables: [TypeID: TypeTable] = [:]
-    for schema in try self.stored() { tables[schema.id] = TypeTable(schema) }
+    var tables = try tables()
     for schema in declared.sorted(by: { $0.id < $1.id }) {
       guard let present = tables[schema.id] else {
         tables[schema.id] = try create(schema, codec: codec)
@@ -30,6 +29,12 @@ struct SchemaRegistry {
       tables[schema.id] = try alter(present.schema, to: schema, codec: codec)
     }
     return tables
+  }
+
+  /// Returns the tables as they are, by type.
+  func tables() throws -> [TypeID: TypeTable] {
+    Dictionary(
+      try stored().map { ($0.id, TypeTable($0)) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// Refuses the database of an earlier version whose households this version cannot read.

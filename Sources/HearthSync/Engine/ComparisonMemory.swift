@@ -14,24 +14,23 @@ enum ComparisonMemory {
     throws
   {
     guard zone.kind == .data else { return }
-    let kept = try store.facts.value(of: comparisonFact(zone.id))
     // A damaged memory of comparisons must not make the caller fail.
-    var known = kept.flatMap { try? StateComparison($0) } ?? StateComparison()
+    let kept = try? store.facts.value(of: comparisonFact(zone.id))
+    var known = kept ?? StateComparison()
     known.owe(
       by: now + ComparisonIntervals.riskMilliseconds,
       every: ComparisonIntervals.comparisonMilliseconds)
-    guard known.bytes != kept else { return }
-    try store.facts.set(comparisonFact(zone.id), to: known.bytes)
+    guard known != kept else { return }
+    try store.facts.set(comparisonFact(zone.id), to: known)
   }
 
   /// The stored state of a zone's comparisons.
   static func comparison(of zone: ZoneID, in store: some Store) throws -> StateComparison {
-    guard let bytes = try store.facts.value(of: comparisonFact(zone)) else {
-      return StateComparison()
-    }
-    return try StateComparison(bytes)
+    try store.facts.value(of: comparisonFact(zone)) ?? StateComparison()
   }
 
   /// The fact that stores the state of a zone's comparisons.
-  static func comparisonFact(_ zone: ZoneID) -> String { "compared.\(zone.hex)" }
+  static func comparisonFact(_ zone: ZoneID) -> Fact<StateComparison> {
+    Fact("compared.\(zone.hex)", encode: { $0.bytes }, decode: { try StateComparison($0) })
+  }
 }

@@ -8,10 +8,12 @@ extension Engine {
   /// - Parameters:
   ///   - incarnation: The current incarnation; the caller has decided whether a new one starts.
   ///   - policy: The permissions of each role; the same on every replica.
+  ///   - application: The application of the node; the same at each opening.
   ///   - nowMilliseconds: The wall clock.
   package init(
     store: S, identity: DeviceIdentity, incarnation: UInt64, schemaVersion: UInt32 = 1,
-    policy: RolePolicy = RolePolicy(), nowMilliseconds: UInt64
+    policy: RolePolicy = RolePolicy(), application: ApplicationIdentifier = .household,
+    nowMilliseconds: UInt64
   ) throws {
     self.store = store
     self.identity = identity
@@ -19,6 +21,7 @@ extension Engine {
     self.incarnation = incarnation
     self.schemaVersion = schemaVersion
     self.policy = policy
+    self.application = application
     zones = []
     memberships = [:]
     clock = HybridClock()

@@ -27,6 +27,8 @@ package struct Engine<S: Store> {
   package internal(set) var privateGroup: GroupID?
   /// The permissions of each role.
   let policy: RolePolicy
+  /// The application of this node: it founds and joins only groups of that one.
+  package let application: ApplicationIdentifier
   /// Shown segments of control zones that were verified and opened, by digest.
   var openedShown: [Identifier: ShownSegment] = [:]
   /// Excerpts of stored segments that citations were checked against.

@@ -78,11 +78,11 @@ enum EpochKeys {
       }
     }
     if let chosen, chosen != zone.writeEpoch,
-      try engine.store.facts.value(of: epochFact(chosen)) == nil
+      try !engine.store.facts.has(epochFact(chosen))
     {
       let written = zone.heads.reduce(UInt64(0)) { $0 &+ $1.sequence }
       try engine.store.transaction {
-        try engine.store.facts.set(epochFact(chosen), to: written.fixedBytes)
+        try engine.store.facts.set(epochFact(chosen), to: written)
       }
     }
     // While no epoch is usable, reading continues under the last one, and so do the writes needed
@@ -153,7 +153,7 @@ enum EpochKeys {
   }
 
   /// The fact that stores a zone's number of changes at the time when an epoch was learned.
-  static func epochFact(_ epoch: [UInt8]) -> String {
-    "epoch." + (Identifier(bytes: Array(epoch.prefix(16)))?.hex ?? "")
+  static func epochFact(_ epoch: [UInt8]) -> Fact<UInt64> {
+    Fact(number: "epoch." + (Identifier(bytes: Array(epoch.prefix(16)))?.hex ?? ""))
   }
 }

@@ -19,12 +19,14 @@ package enum Incarnations {
   }
 
   /// The fact that this node's person knows of an incarnation.
-  package static func lifeFact(_ life: Author) -> String {
-    "life.\(life.device.hex).\(life.incarnation)"
+  package static func lifeFact(_ life: Author) -> Fact<UInt64> {
+    Fact(number: "life.\(life.device.hex).\(life.incarnation)")
   }
 
   /// The fact that this node's person was notified of a device running beside its new incarnation.
-  package static func copyFact(_ device: DeviceID) -> String { "copied.\(device.hex)" }
+  package static func copyFact(_ device: DeviceID) -> Fact<UInt64> {
+    Fact(number: "copied.\(device.hex)")
+  }
 
   /// The next incarnation number: the next count with random bits, so that two copies differ.
   static func next(after previous: UInt64) throws -> UInt64 {
@@ -37,6 +39,6 @@ package enum Incarnations {
     Author.first(of: try deviceID(of: identity)).incarnation
   }
 
-  /// The name of the fact that stores the current incarnation.
-  package static var currentFact: String { "incarnation" }
+  /// The fact that stores the current incarnation.
+  package static let currentFact = Fact(number: "incarnation")
 }

@@ -17,9 +17,9 @@ enum LimitNotices {
     let reason =
       "recovery words and links of \(name) let in more devices than one person may have "
       + "(\(Limits.maximumDevices), with \(Limits.maximumLives) incarnations in all)"
-    let fact = "limit.arrivals.\(person.hex)"
-    guard try engine.store.facts.value(of: fact) == nil else { return reason }
-    try engine.store.facts.set(fact, to: nowMilliseconds.fixedBytes)
+    let fact = Fact(number: "limit.arrivals.\(person.hex)")
+    guard try !engine.store.facts.has(fact) else { return reason }
+    try engine.store.facts.set(fact, to: nowMilliseconds)
     try engine.store.notices.add(
       Notice(
         kind: .limit, zone: zone.id, device: nil,
@@ -37,9 +37,9 @@ enum LimitNotices {
     of device: DeviceID, in zone: ZoneState, as limit: String, _ what: String,
     advice: String? = nil, by engine: Engine<some Store>, nowMilliseconds: UInt64
   ) throws {
-    let fact = "limit.\(limit).\(device.hex)"
-    guard device != engine.device, try engine.store.facts.value(of: fact) == nil else { return }
-    try engine.store.facts.set(fact, to: nowMilliseconds.fixedBytes)
+    let fact = Fact(number: "limit.\(limit).\(device.hex)")
+    guard device != engine.device, try !engine.store.facts.has(fact) else { return }
+    try engine.store.facts.set(fact, to: nowMilliseconds)
     let name = DeviceNames(engine: engine).name(device, in: zone)
     try engine.store.notices.add(
       Notice(

@@ -4,14 +4,12 @@ import HearthMembership
 
 /// The stored choice of the group of the private database.
 package enum PrivateGroupChoice {
-  private static var privateGroupFact: String { "private.group" }
+  private static let fact = Fact(identifier: "private.group")
 
   /// The group that a fact names; by default the first private database of this device.
   static func stored(in engine: Engine<some Store>) throws -> GroupID? {
-    if let bytes = try engine.store.facts.value(of: privateGroupFact) {
-      return try Identifier(checking: bytes)
-    }
-    return engine.zones.first { $0.database == .personal }?.group
+    try engine.store.facts.value(of: fact)
+      ?? engine.zones.first { $0.database == .personal }?.group
   }
 
   /// Makes a group the private database in use; the previous one is kept but no longer used.
@@ -22,7 +20,7 @@ package enum PrivateGroupChoice {
       guard try engine.controlZone(of: group).database == .personal else {
         throw SyncError(.invalidOperation, "a household is not a private database")
       }
-      try engine.store.facts.set(privateGroupFact, to: group.bytes)
+      try engine.store.facts.set(fact, to: group)
       draft.privateGroup = group
     }
     engine = draft

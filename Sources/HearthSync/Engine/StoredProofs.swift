@@ -8,16 +8,17 @@ import HearthMembership
 enum StoredProofs {
   /// The results of earlier runs of the program.
   static func read(of group: GroupID, from store: some Store) throws -> ProofBook {
-    guard let bytes = try store.facts.value(of: name(of: group)) else { return ProofBook() }
-    return try ProofBook(decoding: bytes)
+    try store.facts.value(of: fact(of: group)) ?? ProofBook()
   }
 
   /// Stores results if there are new ones.
   static func keep(_ proofs: ProofBook, of group: GroupID, in store: some Store) throws {
     let known = try read(of: group, from: store).count
     guard proofs.count > known, known < ProofBook.maximumStored else { return }
-    try store.transaction { try store.facts.set(name(of: group), to: proofs.encoded) }
+    try store.transaction { try store.facts.set(fact(of: group), to: proofs) }
   }
 
-  private static func name(of group: GroupID) -> String { "proofs.\(group.hex)" }
+  private static func fact(of group: GroupID) -> Fact<ProofBook> {
+    Fact("proofs.\(group.hex)", encode: { $0.encoded }, decode: { try ProofBook(decoding: $0) })
+  }
 }

@@ -133,7 +133,7 @@ package enum AnswerAcceptance {
   ///
   /// - Parameter fetch: Fetches the control log into the given engine.
   /// - Throws: `unproven` if the log lacks an admission of this device by the signer, entitled to
-  ///   it; errors of `fetch`.
+  ///   it; `otherApplication` by the group's founding; errors of `fetch`.
   package static func accept<S: Store>(
     _ answer: JoinAnswer, in engine: inout Engine<S>,
     fetching fetch: (inout Engine<S>) throws -> Void
@@ -151,6 +151,7 @@ package enum AnswerAcceptance {
             + "does not show that this device let you in and could: the answer was discarded; "
             + "ask the person who is to let you in")
       }
+      try ApplicationCheck.requireOwnFounding(of: group, in: draft)
       try take(.data, of: answer, in: &draft)
       // The log also names keys of the data zones.
       try MembershipRefresh.refresh(of: group, in: &draft)

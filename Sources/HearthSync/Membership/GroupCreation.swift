@@ -24,7 +24,8 @@ package struct GroupFounding: Sendable {
 
 /// Creation of a group.
 package enum GroupCreation {
-  /// Creates a group: its control zone, its data zones, and their first keys.
+  /// Creates a group of the engine's application: its control zone, its data zones, and their first
+  /// keys.
   ///
   /// - Returns: The group and its data zones in the order of their names.
   package static func create(
@@ -38,7 +39,7 @@ package enum GroupCreation {
       nonce: try Identifier.random(), database: founding.database, controlZone: control,
       zones: declared, founder: founding.person, founderName: founding.personName,
       device: OwnCards(engine: engine).card(named: founding.deviceName),
-      createdMilliseconds: nowMilliseconds)
+      createdMilliseconds: nowMilliseconds, application: engine.application)
     let group = ControlIdentity.groupID(of: genesis)
     var draft = engine
     try engine.store.transaction {

@@ -56,6 +56,11 @@ package struct InvitationCapsule: Sendable {
   /// It opens with the companion of this invitation's secret.
   package var companion: [UInt8] = []
 
+  /// The application that the group belongs to.
+  ///
+  /// The value is a hint: the group's founding decides.
+  package var application = ApplicationIdentifier.household
+
   /// The longest companion, in bytes.
   package static let maximumCompanionBytes = 128 * 1024
 
@@ -101,6 +106,7 @@ extension InvitationCapsule {
     writer.varint(person == nil ? 0 : 1)
     if let person { writer.identifier(person) }
     writer.blob(companion)
+    application.encode(into: &writer)
     return writer.bytes
   }
 
@@ -149,6 +155,7 @@ extension InvitationCapsule {
       person = try reader.identifier("person")
     }
     companion = try reader.blob("companion", atMost: InvitationCapsule.maximumCompanionBytes)
+    application = try ApplicationIdentifier(from: &reader)
     try reader.finish()
   }
 

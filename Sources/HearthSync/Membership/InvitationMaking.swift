@@ -27,15 +27,7 @@ package enum InvitationMaking {
     companion: [UInt8] = []
   ) throws -> MadeInvitation {
     let membership = engine.membership(of: group)
-    let isToOneself = person != nil && person == membership.person(of: engine.device)?.id
-    guard let own = membership.role(of: engine.device), isToOneself || own.rank >= Role.admin.rank
-    else {
-      throw SyncError(.notAllowed, "only an owner or admin can invite: ask one of them")
-    }
-    guard role.rank < own.rank || isToOneself else {
-      throw SyncError(
-        .notAllowed, "as \(own.name) you can invite only to lower roles, not a \(role.name)")
-    }
+    try requireRight(of: engine.device, toInvite: person, as: role, in: membership)
     guard (1...1_000).contains(maximumUses) else {
       throw SyncError(.invalidOperation, "an invitation can be for 1 to 1000 people")
     }
@@ -69,15 +61,36 @@ package enum InvitationMaking {
       controlFrontier: try engine.controlZone(of: group).frontier)
     capsule.person = person
     capsule.companion = companion
-    if admission == .approve {
-      guard let epoch = try engine.controlZone(of: group).currentEpoch else {
-        throw SyncError(.corrupt, "the key of the members' log is missing: run `hearth doctor`")
-      }
-      capsule.inbox = .init(epoch: epoch.tag, boxKey: try epoch.inbox().publicKey.bytes)
-    }
+    capsule.application = engine.application
+    if admission == .approve { capsule.inbox = try inbox(of: group, in: engine) }
     return MadeInvitation(
       secret: secret,
       capsuleName: .bundle(of: try Identifier(checking: secret.publicKeys.inviteID)),
       capsule: try capsule.sealed(for: secret))
+  }
+
+  /// Refuses an invitation that a device may not make.
+  private static func requireRight(
+    of device: DeviceID, toInvite person: PersonID?, as role: Role, in membership: Membership
+  ) throws {
+    let isToOneself = person != nil && person == membership.person(of: device)?.id
+    guard let own = membership.role(of: device), isToOneself || own.rank >= Role.admin.rank
+    else {
+      throw SyncError(.notAllowed, "only an owner or admin can invite: ask one of them")
+    }
+    guard role.rank < own.rank || isToOneself else {
+      throw SyncError(
+        .notAllowed, "as \(own.name) you can invite only to lower roles, not a \(role.name)")
+    }
+  }
+
+  /// Where those who follow the link send their requests.
+  private static func inbox(
+    of group: GroupID, in engine: Engine<some Store>
+  ) throws -> InvitationCapsule.Inbox {
+    guard let epoch = try engine.controlZone(of: group).currentEpoch else {
+      throw SyncError(.corrupt, "the key of the members' log is missing: run `hearth doctor`")
+    }
+    return .init(epoch: epoch.tag, boxKey: try epoch.inbox().publicKey.bytes)
   }
 }

@@ -6,12 +6,14 @@ import HearthMembership
 package enum JoiningByInvitation {
   /// Opens a bundle and adds its zones, so that the group's log can be fetched.
   ///
-  /// - Throws: `expired` by this device's clock; `exists` if the node is in the group already.
+  /// - Throws: `otherApplication` by the bundle's word; `expired` by this device's clock; `exists`
+  ///   if the node is in the group already.
   package static func begin(
     _ capsule: [UInt8], with secret: InviteSecret, in engine: inout Engine<some Store>,
     nowMilliseconds: UInt64
   ) throws -> InvitationCapsule {
     let opened = try InvitationCapsule(opening: capsule, with: secret)
+    try ApplicationCheck.requireOwn(opened, in: engine)
     if let role = engine.membership(of: opened.group).role(of: engine.device) {
       throw SyncError(
         .exists,
@@ -33,8 +35,8 @@ package enum JoiningByInvitation {
   /// The call does nothing if the log already has this device in the group, as after the restore of
   /// a backup from before the join.
   ///
-  /// - Throws: `used` if the invitation was closed or has no uses left; `notFound` if the log lacks
-  ///   it so far.
+  /// - Throws: `otherApplication` by the group's founding; `used` if the invitation was closed or
+  ///   has no uses left; `notFound` if the log lacks it so far.
   package static func finish(
     _ capsule: InvitationCapsule, with secret: InviteSecret, person: PersonID, personName: String,
     deviceName: String, in engine: inout Engine<some Store>, nowMilliseconds: UInt64
@@ -46,6 +48,7 @@ package enum JoiningByInvitation {
         "the folder still lacks files that \(capsule.inviterName) had when inviting: "
           + "wait until they have arrived, then join again")
     }
+    try ApplicationCheck.requireOwnFounding(of: capsule.group, in: engine)
     if membership.isActive(engine.device) {
       Probe.joinedAlready.hit()
       return

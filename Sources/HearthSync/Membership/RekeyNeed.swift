@@ -71,8 +71,7 @@ package enum RekeyNeed {
     -> UInt64
   {
     let total = zone.heads.reduce(UInt64(0)) { $0 &+ $1.sequence }
-    let fact = try? store.facts.value(of: EpochKeys.epochFact(epoch.grant.epoch))
-    var reader = ByteReader(fact ?? total.fixedBytes)
-    return total &- ((try? reader.fixed64("changes")) ?? total)
+    let before = try? store.facts.value(of: EpochKeys.epochFact(epoch.grant.epoch))
+    return total &- (before ?? total)
   }
 }

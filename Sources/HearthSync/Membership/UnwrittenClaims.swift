@@ -51,11 +51,12 @@ package struct UnwrittenClaims<S: Store> {
   /// Adds one notice per device and zone about claims to have seen what this device never wrote.
   func note(in group: GroupID, nowMilliseconds: UInt64) throws {
     for claim in try claims(in: group) {
-      let fact = "unwritten.\(claim.zone.hex).\(claim.device.hex).\(engine.incarnation)"
-      guard try engine.store.facts.value(of: fact) == nil else { continue }
+      let fact = Fact(
+        number: "unwritten.\(claim.zone.hex).\(claim.device.hex).\(engine.incarnation)")
+      guard try !engine.store.facts.has(fact) else { continue }
       let text = words(for: claim, in: try engine.zone(claim.zone))
       try engine.store.transaction {
-        try engine.store.facts.set(fact, to: nowMilliseconds.fixedBytes)
+        try engine.store.facts.set(fact, to: nowMilliseconds)
         try engine.store.notices.add(
           Notice(
             kind: .falseClaim, zone: claim.zone, device: claim.device, text: text,

@@ -70,6 +70,8 @@ package struct Notice: Equatable, Sendable {
     case void
     /// Two devices with the same changes have different records.
     case difference
+    /// A zone's log is damaged, so its records could not be judged anew.
+    case damage
   }
 
   package let kind: Kind
@@ -200,9 +202,10 @@ extension SnapshotStore {
 
 /// Facts about the node, by name.
 package protocol FactStore {
-  func value(of name: String) throws -> [UInt8]?
-  /// Sets a fact; nil removes it.
-  func set(_ name: String, to value: [UInt8]?) throws
+  /// The bytes kept under the name of a ``Fact``; nil if there are none.
+  func bytes(of name: String) throws -> [UInt8]?
+  /// Keeps bytes under the name of a ``Fact``; nil removes them.
+  func setBytes(of name: String, to bytes: [UInt8]?) throws
 }
 
 /// Notices to the node's person.

@@ -132,23 +132,12 @@ struct Applier<S: Store> {
   /// The number of people is at most the number of events of those types.
   private mutating func noteSubjects() throws {
     guard !subjects.isEmpty else { return }
-    let name = Applier.subjectsName(of: zone)
-    let known = Set(try Applier.subjects(in: store.facts.value(of: name) ?? []))
+    let fact = SubjectsFact.subjects(of: zone)
+    let known = Set(try store.facts.value(of: fact) ?? [])
     if !subjects.isSubset(of: known) {
-      try store.facts.set(name, to: known.union(subjects).sorted().flatMap(\.bytes))
+      try store.facts.set(fact, to: known.union(subjects).sorted())
     }
     subjects = []
-  }
-
-  /// The name of the fact that stores the people whose status decided in a zone.
-  static func subjectsName(of zone: ZoneID) -> String { "subjects.\(zone.hex)" }
-
-  /// Reads the fact ``subjectsName(of:)``.
-  static func subjects(in bytes: [UInt8]) throws -> [PersonID] {
-    var reader = ByteReader(bytes)
-    return try (0..<bytes.count / Identifier.byteCount).map { _ in
-      try reader.identifier("subject")
-    }
   }
 
   /// Whether a change of records counts; it counts completely or not at all.
@@ -204,4 +193,18 @@ struct Applier<S: Store> {
 extension RecordState {
   /// Whether nothing was ever applied to the record.
   var isUntouched: Bool { life.writes.isEmpty && life.deletes.isEmpty }
+}
+
+/// The people whose status decided in a zone.
+enum SubjectsFact {
+  static func subjects(of zone: ZoneID) -> Fact<[PersonID]> {
+    Fact("subjects.\(zone.hex)") { people in
+      people.flatMap(\.bytes)
+    } decode: { bytes in
+      var reader = ByteReader(bytes)
+      return try (0..<bytes.count / Identifier.byteCount).map { _ in
+        try reader.identifier("subject")
+      }
+    }
+  }
 }

@@ -63,7 +63,12 @@ struct CausalQueue {
   private var judged: JudgedLogs
   /// The missing cause of each log's next change that was tried last.
   private var lacking: [Author: MissingCause] = [:]
-  private let causes: CauseCheck
+  /// Decides which changes are applied, or not awaited, with what the queue applied.
+  private(set) var causes: CauseCheck
+  /// The queues of logs that have no place yet.
+  ///
+  /// A change that cites such a log may give it one.
+  private var placeless: Set<Int> = []
   private let evidence: CitedEvidence?
   private let ends: [LogHead]
   private let isOver: ((OpenedSegment, Frontier) -> Bool)?
@@ -108,6 +113,10 @@ struct CausalQueue {
         ready += segment.changes.map { Ready(change: $0, past: Frontier()) }
       }
     }
+    for place in placeless.sorted() {
+      refused += queues[place].segments
+      queues[place].segments = []
+    }
     for queue in queues {
       if !causes.isControlZone {
         contradictions += contradictions(among: queue.segments, zone.head(of: queue.author))
@@ -134,12 +143,13 @@ struct CausalQueue {
   ///
   /// - Returns: Whether anything advanced.
   private mutating func step(_ place: Int, on zone: inout ZoneState) throws -> Bool {
-    guard let segment = queues[place].segments.first else { return false }
+    guard !placeless.contains(place), let segment = queues[place].segments.first else {
+      return false
+    }
     var head = zone.head(of: queues[place].author)
     guard causes.room.admits(head.author, in: zone) else {
-      queues[place].segments.removeFirst()
-      refused.append(segment)
-      return true
+      placeless.insert(place)
+      return false
     }
     if Mutant.skipsGaps.isActive, segment.first > head.sequence + 1 {
       (head.sequence, head.hash) = (segment.first - 1, segment.chain[0])
@@ -152,24 +162,13 @@ struct CausalQueue {
     }
     guard segment.hash(after: head.sequence) == head.hash else {
       queues[place].segments.removeFirst()
-      // In a data zone, everybody ends a forked log at the first change proven to differ, which is
-      // the last applied change or one before it. In the control zone, every other continuation is
-      // shown.
-      let sequence = causes.isControlZone ? max(segment.first, head.sequence) : head.sequence
-      note(Fork(author: segment.author, sequence: sequence, segment: segment), &head, &zone)
+      noteOtherContinuation(segment, &head, &zone)
       return true
     }
     // The segment contains or follows a false claim. Contradictions of the log were found above.
     guard judged.claims[segment.author] == nil else { return false }
     if let isOver, let heads = controlHeads(at: segment, from: head), isOver(segment, heads) {
-      // A removal that the author cites may be void by what the author had seen besides.
-      if let missing = missingCause(of: segment, after: head, in: zone) {
-        lacking[head.author] = missing
-        return false
-      }
-      queues[place].segments.removeFirst()
-      refused.append(segment)
-      return true
+      return refuse(segment, at: place, after: head, in: zone)
     }
     let before = head.sequence
     Probe.partOfSegmentKnown.hit(if: segment.first <= before)
@@ -183,6 +182,34 @@ struct CausalQueue {
       complete.append(segment)
     }
     return head.sequence > before || judged.claims[segment.author] != nil
+  }
+
+  /// Notes a segment that continues another history than the applied one.
+  ///
+  /// In a data zone, everybody ends a forked log at the first change proven to differ, which is the
+  /// last applied change or one before it. In the control zone, every other continuation is shown.
+  private mutating func noteOtherContinuation(
+    _ segment: OpenedSegment, _ head: inout LogHead, _ zone: inout ZoneState
+  ) {
+    let sequence = causes.isControlZone ? max(segment.first, head.sequence) : head.sequence
+    note(Fork(author: segment.author, sequence: sequence, segment: segment), &head, &zone)
+  }
+
+  /// Refuses an author's next segment, whose epoch was over, once its causes are applied.
+  ///
+  /// A removal that the author cites may be void by what the author had seen besides.
+  ///
+  /// - Returns: Whether the segment was refused.
+  private mutating func refuse(
+    _ segment: OpenedSegment, at place: Int, after head: LogHead, in zone: ZoneState
+  ) -> Bool {
+    if let missing = missingCause(of: segment, after: head, in: zone) {
+      lacking[head.author] = missing
+      return false
+    }
+    queues[place].segments.removeFirst()
+    refused.append(segment)
+    return true
   }
 
   /// Removes segments that do not reach beyond the applied log, even behind a pending segment.
@@ -267,6 +294,7 @@ struct CausalQueue {
       taken[head.author, default: []].append(segment)
     }
     lacking[head.author] = nil
+    let before = head.sequence
     while head.sequence < segment.last, head.forkedAt == nil {
       if let end = zone.forkEnds[head.author], head.sequence + 1 >= end {
         head.forkedAt = end
@@ -298,17 +326,33 @@ struct CausalQueue {
         try hasSeen(change, after: head, past: past, controlSeen: controlSeen, in: zone)
       else { break }
       ready.append(Ready(change: change, past: past, controlSeen: controlSeen))
-      head.sequence = change.dot.sequence
-      head.hash = segment.hash(after: change.dot.sequence)
-      head.time = change.time
-      head.seen = seen
-      head.controlSeen = controlSeen
-      if let end = ends.first(where: { $0.author == head.author && $0.sequence == head.sequence }) {
-        head.forkedAt = end.forkedAt
-      }
+      (head.seen, head.controlSeen) = (seen, controlSeen)
+      advance(&head, over: change, of: segment)
     }
     if head.sequence > 0 { zone.set(head) }
+    let begin = Int(before + 1 - segment.first)
+    noteCitations(segment.changes[begin..<begin + Int(head.sequence - before)], in: zone)
     return true
+  }
+
+  /// Moves a head over an applied change, and holds the log back where it must end again.
+  private func advance(_ head: inout LogHead, over change: Change, of segment: OpenedSegment) {
+    head.sequence = change.dot.sequence
+    head.hash = segment.hash(after: change.dot.sequence)
+    head.time = change.time
+    if let end = ends.first(where: { $0.author == head.author && $0.sequence == head.sequence }) {
+      head.forkedAt = end.forkedAt
+    }
+  }
+
+  /// Lets logs that applied changes of one author cite ask for a place again.
+  private mutating func noteCitations(_ applied: ArraySlice<Change>, in zone: ZoneState) {
+    causes.room.note(applied, in: zone)
+    guard !placeless.isEmpty else { return }
+    for cited in applied.lazy.flatMap(\.seen.heads) {
+      let place = queues.partitionPoint { $0.author >= cited.author }
+      if place < queues.count, queues[place].author == cited.author { placeless.remove(place) }
+    }
   }
 
   /// A frontier raised by what a change saw; nil if a count or the number of authors exceeds its
@@ -412,45 +456,6 @@ struct CausalQueue {
     wait.missing = cause.dot
     wait.isInControl = cause.isControl
     return waiting(for: .cause)
-  }
-}
-
-/// The results that one slice of a batch leaves to the next.
-///
-/// They say how far logs were judged, and which segments are partly applied and therefore not in
-/// the log yet.
-struct JudgedLogs {
-  /// The false claims for which logs are held back.
-  fileprivate(set) var claims: [Author: FalseClaim]
-  /// The first change of each log that was judged without the changes it cites.
-  ///
-  /// Nodes that did not bootstrap from a snapshot may judge it differently.
-  private(set) var uncertain: [Author: UInt64]
-  /// The partly applied segment of each log.
-  private var partlyApplied: [Author: OpenedSegment] = [:]
-
-  init(claims: [Author: FalseClaim] = [:], uncertain: [Author: UInt64] = [:]) {
-    self.claims = claims
-    self.uncertain = uncertain
-  }
-
-  /// A log's partly applied segment that contains an applied change.
-  func partlyApplied(_ author: Author, _ sequence: UInt64) -> OpenedSegment? {
-    partlyApplied[author].flatMap { $0.first <= sequence && sequence <= $0.last ? $0 : nil }
-  }
-
-  fileprivate mutating func noteUncertain(_ dot: Dot) {
-    uncertain[dot.author] = min(uncertain[dot.author] ?? .max, dot.sequence)
-  }
-
-  /// Keeps the partly applied segments of the pending ones.
-  fileprivate mutating func keep(_ waiting: [OpenedSegment], in zone: ZoneState) {
-    partlyApplied = partlyApplied.filter { zone.head(of: $0.key).sequence < $0.value.last }
-    for segment in waiting {
-      let head = zone.head(of: segment.author)
-      guard segment.first <= head.sequence, segment.agrees(with: head) else { continue }
-      partlyApplied[segment.author] = segment
-    }
   }
 }
 

@@ -24,6 +24,17 @@ struct Intake {
     let waited: Waiting?
   }
 
+  /// A segment that is not kept.
+  struct Refused {
+    let author: Author
+    /// The id of the epoch under which the segment is sealed.
+    let epoch: [UInt8]
+    let digest: Identifier
+    let kind: Refusals.Kind
+    /// The sealed bytes, if its author may still get a place in this call.
+    let bytes: [UInt8]?
+  }
+
   /// The pending segments by digest.
   private(set) var waiting: [Identifier: Waiting] = [:]
   /// The stored entries that left the waiting room in this call.
@@ -32,6 +43,8 @@ struct Intake {
   private(set) var dropped: [PendingEntry] = []
   private var fresh: [(digest: Identifier, bytes: [UInt8])]
   private var next = 0
+  /// The segments that are not kept, as far as this call has come.
+  private(set) var refused: [Refused] = []
   /// The segments that may be opened now, unordered.
   private var ready: Set<Identifier> = []
   /// The segments that wait for a log to advance.
@@ -133,9 +146,22 @@ struct Intake {
     ready.compactMap { waiting[$0]?.entry }.sorted(by: PendingEntry.isBefore)
   }
 
+  /// Records which of the pending segments may be opened now; those that may already still may.
+  mutating func retry(where isReady: (PendingEntry) -> Bool) {
+    for waiting in waiting.values where isReady(waiting.entry) {
+      ready.insert(waiting.entry.digest)
+    }
+  }
+
+  /// The digests of the pending segments that contain no applied change.
+  var unapplied: Set<Identifier> {
+    Set(waiting.values.lazy.map(\.entry).filter { !$0.wait.isPartlyApplied }.map(\.digest))
+  }
+
   /// A log's first pending segment in retry order, if it continues the applied log.
-  func next(after head: LogHead) -> PendingEntry? {
+  func next(after head: LogHead, except closed: Set<Identifier>) -> PendingEntry? {
     (own[head.author] ?? []).compactMap { waiting[$0]?.entry }
+      .filter { !closed.contains($0.digest) }
       .filter { $0.first <= head.sequence + 1 && [.cause, .gap, .falseClaim].contains($0.reason) }
       .min(by: PendingEntry.isBefore)
   }
@@ -182,6 +208,36 @@ struct Intake {
       next += 1
     }
     return Sealed(digest: fresh[next].digest, bytes: fresh[next].bytes, waited: nil)
+  }
+
+  /// Notes the segments that a queue refused.
+  mutating func note(refusedBy queue: CausalQueue) {
+    func refusal(_ segment: OpenedSegment, as kind: Refusals.Kind, isFinal: Bool) -> Refused {
+      Refused(
+        author: segment.author, epoch: segment.epoch, digest: segment.digest, kind: kind,
+        bytes: isFinal ? nil : segment.bytes)
+    }
+    refused += queue.impossible.map { refusal($0, as: .forever, isFinal: true) }
+    refused += queue.refused.map {
+      refusal($0, as: .members, isFinal: !queue.causes.isControlZone)
+    }
+  }
+
+  /// Makes refused segments new again if their authors have got a place since, and returns whether
+  /// there are any.
+  ///
+  /// What came last in a call may have given places to the authors of what came first.
+  mutating func retryRefused(where isAdmitted: (Author) -> Bool) -> Bool {
+    let known = refused.count
+    var answers: [Author: Bool] = [:]
+    refused.removeAll { segment in
+      guard let bytes = segment.bytes else { return false }
+      let isRetried = answers[segment.author] ?? isAdmitted(segment.author)
+      answers[segment.author] = isRetried
+      if isRetried { fresh.append((segment.digest, bytes)) }
+      return isRetried
+    }
+    return refused.count < known
   }
 
   /// Adds a segment to the pending ones.

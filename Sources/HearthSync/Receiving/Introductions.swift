@@ -79,7 +79,9 @@ enum Introductions {
   static func room(of zone: ZoneState, in engine: Engine<some Store>) throws -> AuthorRoom {
     let control = zone.kind == .control ? nil : try? engine.controlZone(of: zone.group)
     let sponsors = try Sponsors(of: control?.id ?? zone.id, in: engine.store)
-    return AuthorRoom(
+    var room = AuthorRoom(
       engine.membership(of: zone.group), sponsors: sponsors.people, control: control)
+    if control == nil { room.count(in: zone) }
+    return room
   }
 }

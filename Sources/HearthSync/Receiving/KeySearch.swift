@@ -17,13 +17,8 @@ enum KeySearch {
     throws
   {
     var due = blobs + (try keyBearers(in: zone, beside: blobs, by: engine))
-    var closed: [Bytes16: [[UInt8]]] = [:]
+    var locked = try LockedSegments(pendingIn: zone, of: engine)
     var strangers: [[UInt8]] = []
-    // Segments that are pending on a key arrived earlier.
-    var waiting = Dictionary(
-      grouping: try engine.store.pending.entries(in: zone).filter { $0.reason == .epoch },
-      by: \.epochTag
-    ).mapValues { $0.map(\.digest) }
     let group = try engine.zone(zone).group
     var ring = KeyRing(engine.zones)
     while !due.isEmpty {
@@ -35,36 +30,67 @@ enum KeySearch {
         case .opened(let segment):
           learnt += EpochKeys.learnKeys(from: segment.changes, of: group, into: &ring, in: &engine)
           { _, _ in true }
-        case .waits(.epoch):
-          closed[try Envelope.parseHeader(bytes).epochTag, default: []].append(bytes)
+        case .waits(.epoch): try locked.add(bytes)
         case .waits(.author), .introduces: strangers.append(bytes)
         case .waits, nil: break
         }
       }
-      func nowOpen() throws -> [[UInt8]] {
-        try learnt.flatMap { tag in
-          let earlier = waiting.removeValue(forKey: Identifier(tag)) ?? []
-          return (closed.removeValue(forKey: tag) ?? [])
-            + (try earlier.compactMap { try engine.store.pending.bytes(of: $0, in: zone) })
-        }
-      }
-      due = try nowOpen()
-      guard due.isEmpty, !closed.isEmpty || !waiting.isEmpty else { continue }
+      due = try locked.remove(openedBy: learnt, of: engine)
+      guard due.isEmpty, !locked.isEmpty else { continue }
       // Strangers' segments are examined once: nothing becomes pending later that is not pending
       // now.
       for bytes in strangers {
         guard let changes = opener.changesOfUnknown(bytes) else { continue }
         let found = EpochKeys.learnKeys(from: changes, of: group, into: &ring, in: &engine) {
           id, key in
-          id == zone && (closed[key.tag] != nil || waiting[Identifier(key.tag)] != nil)
+          id == zone && locked.needs(key.tag)
         }
         Probe.keyLearntFromStranger.hit(if: !found.isEmpty)
         learnt += found
       }
       strangers = []
-      due = try nowOpen()
+      due = try locked.remove(openedBy: learnt, of: engine)
     }
     try keep(ring, in: engine)
+  }
+
+  /// The segments of a control zone that no known key opens, by the tags of their keys.
+  private struct LockedSegments {
+    private let zone: ZoneID
+    /// The new segments.
+    private var new: [Bytes16: [[UInt8]]] = [:]
+    /// The digests of pending segments, which arrived earlier.
+    private var pending: [Identifier: [Identifier]]
+
+    init(pendingIn zone: ZoneID, of engine: Engine<some Store>) throws {
+      self.zone = zone
+      pending = Dictionary(
+        grouping: try engine.store.pending.entries(in: zone).filter { $0.reason == .epoch },
+        by: \.epochTag
+      ).mapValues { $0.map(\.digest) }
+    }
+
+    var isEmpty: Bool { new.isEmpty && pending.isEmpty }
+
+    /// Whether a key would open any of them.
+    func needs(_ tag: Bytes16) -> Bool {
+      new[tag] != nil || pending[Identifier(tag)] != nil
+    }
+
+    mutating func add(_ bytes: [UInt8]) throws {
+      new[try Envelope.parseHeader(bytes).epochTag, default: []].append(bytes)
+    }
+
+    /// Removes and returns the segments that keys open.
+    mutating func remove(
+      openedBy tags: [Bytes16], of engine: Engine<some Store>
+    ) throws -> [[UInt8]] {
+      try tags.flatMap { tag in
+        let earlier = pending.removeValue(forKey: Identifier(tag)) ?? []
+        return (new.removeValue(forKey: tag) ?? [])
+          + (try earlier.compactMap { try engine.store.pending.bytes(of: $0, in: zone) })
+      }
+    }
   }
 
   /// Takes all keys from changes with which applied authors introduced themselves.

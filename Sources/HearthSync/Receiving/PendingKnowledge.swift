@@ -10,6 +10,11 @@ struct Readiness {
   var causes: CauseCheck
   /// Whether all segments are opened, because the zone is being rebuilt.
   let isRebuilding: Bool
+  /// The pending segments that stay closed until a rebuild has applied what was applied before.
+  ///
+  /// They may hold another history of a log, which must not take the place of the applied one:
+  /// other changes rest on it.
+  var later: Set<Identifier> = []
   /// Whether segments of unknown authors were tried with the current knowledge of people.
   let hasTriedStrangers: Bool
   /// Whether this version of Hearth has tried the segments of newer versions.
@@ -23,7 +28,7 @@ struct Readiness {
   func isReady(
     _ entry: PendingEntry, in zone: ZoneState, _ claims: [Author: FalseClaim]
   ) -> Bool {
-    if isRebuilding, entry.reason != .gap { return true }
+    if isRebuilding, entry.reason != .gap { return !later.contains(entry.digest) }
     switch entry.reason {
     case .quarantine, .falseClaim: return false
     case .format: return !hasTriedFormats
@@ -97,14 +102,20 @@ enum PendingKnowledge {
       hasNews: zone.kind == .control && hasNews)
   }
 
-  private static func strangersFact(_ zone: ZoneID) -> String { "pending.strangers.\(zone.hex)" }
+  private static func strangersFact(_ zone: ZoneID) -> Fact<[UInt8]> {
+    Fact(bytes: "pending.strangers.\(zone.hex)")
+  }
 
-  private static func formatsFact(_ zone: ZoneID) -> String { "pending.formats.\(zone.hex)" }
+  private static func formatsFact(_ zone: ZoneID) -> Fact<[UInt8]> {
+    Fact(bytes: "pending.formats.\(zone.hex)")
+  }
 
   /// The formats that this version of Hearth can read.
   private static var formats: [UInt8] { [EnvelopeFormat.suite, ChangeBatch.formatVersion] }
 
-  private static func upkeepFact(_ zone: ZoneID) -> String { "pending.upkeep.\(zone.hex)" }
+  private static func upkeepFact(_ zone: ZoneID) -> Fact<[UInt8]> {
+    Fact(bytes: "pending.upkeep.\(zone.hex)")
+  }
 
   /// A digest of everything that decides whether an author is a stranger.
   ///
@@ -135,7 +146,7 @@ enum PendingKnowledge {
     else { return }
     for zone in engine.zones where zone.group == group {
       guard
-        try engine.store.facts.value(of: strangersFact(zone.id)) != nil
+        try engine.store.facts.has(strangersFact(zone.id))
           || !Refusals(of: zone.id, in: engine.store).isEmpty
       else { continue }
       try engine.store.facts.set(
@@ -177,7 +188,7 @@ enum PendingKnowledge {
   static func noteTried(
     _ entries: [PendingEntry], in zone: ZoneState, by engine: Engine<some Store>
   ) throws {
-    func note(_ reason: PendingReason, _ fact: String, _ value: [UInt8]) throws {
+    func note(_ reason: PendingReason, _ fact: Fact<[UInt8]>, _ value: [UInt8]) throws {
       guard entries.contains(where: { $0.reason == reason }),
         try engine.store.facts.value(of: fact) != value
       else {

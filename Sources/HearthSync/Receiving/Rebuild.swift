@@ -77,15 +77,8 @@ package enum Rebuild {
       ($0.author, $0.first) < ($1.author, $1.first)
     }
     let blobs = try segments.compactMap { try engine.store.log.bytes(of: $0.digest, in: zone) }
-    let unsealed = try engine.zones[place].heads.map(\.author).filter { $0.device == engine.device }
-      .map { author in
-        try engine.store.log.changes(
-          of: author, in: zone, after: 0, limit: Limits.maximumSegmentChanges * 100)
-      }
-    try engine.store.records.removeAll(of: zone)
-    try engine.store.projections.removeRows(of: zone)
-    try engine.store.zones.removeHeads(of: zone)
-    engine.zones[place].resetHeads()
+    let unsealed = try unsealedChanges(at: place, in: engine)
+    try clear(at: place, in: &engine)
     if let base = try engine.store.snapshots.base(of: zone) {
       Probe.rebuiltFromSnapshot.hit()
       try SnapshotLoading.load(
@@ -100,13 +93,7 @@ package enum Rebuild {
     for encoded in unsealed where !Mutant.rebuildForgetsUnsealed.isActive {
       try replay(encoded, at: place, in: &engine)
     }
-    for end in ends {
-      var head = engine.zones[place].head(of: end.author)
-      guard head.forkedAt == nil, head.sequence > 0 else { continue }
-      head.forkedAt = end.forkedAt
-      engine.zones[place].set(head)
-      try engine.store.zones.save([head], of: zone)
-    }
+    try holdBack(ends, at: place, in: &engine)
     try VoidNotices(engine: engine).tell(
       of: try StoredVoids.roleVoids(of: zone, in: engine.store).changes(besides: voids),
       in: engine.zones[place],
@@ -116,6 +103,40 @@ package enum Rebuild {
     // Unsealed operations may be what shows the histories of a log.
     if engine.zones[place].kind == .control {
       try MembershipRefresh.refresh(of: engine.zones[place].group, in: &engine)
+    }
+  }
+
+  /// The own changes that are in no segment yet, log by log.
+  private static func unsealedChanges(
+    at place: Int, in engine: Engine<some Store>
+  ) throws -> [[[UInt8]]] {
+    let zone = engine.zones[place]
+    return try zone.heads.map(\.author).filter { $0.device == engine.device }
+      .map { author in
+        try engine.store.log.changes(
+          of: author, in: zone.id, after: 0, limit: Limits.maximumSegmentChanges * 100)
+      }
+  }
+
+  /// Removes everything that follows from a zone's log.
+  private static func clear(at place: Int, in engine: inout Engine<some Store>) throws {
+    let zone = engine.zones[place].id
+    try engine.store.records.removeAll(of: zone)
+    try engine.store.projections.removeRows(of: zone)
+    try engine.store.zones.removeHeads(of: zone)
+    engine.zones[place].resetHeads()
+  }
+
+  /// Ends logs again that had ended before, as far as they were not found to end now.
+  private static func holdBack(
+    _ ends: [LogHead], at place: Int, in engine: inout Engine<some Store>
+  ) throws {
+    for end in ends {
+      var head = engine.zones[place].head(of: end.author)
+      guard head.forkedAt == nil, head.sequence > 0 else { continue }
+      head.forkedAt = end.forkedAt
+      engine.zones[place].set(head)
+      try engine.store.zones.save([head], of: engine.zones[place].id)
     }
   }
 

@@ -15,9 +15,9 @@ struct ReceptionNotices<S: Store> {
     for claim in claims {
       // A rebuilt zone finds earlier held-back changes again.
       let author = "\(claim.author.device.hex).\(claim.author.incarnation)"
-      let fact = "claim.\(zone.id.hex).\(author).\(claim.sequence)"
-      guard try engine.store.facts.value(of: fact) == nil else { continue }
-      try engine.store.facts.set(fact, to: nowMilliseconds.fixedBytes)
+      let fact = Fact(number: "claim.\(zone.id.hex).\(author).\(claim.sequence)")
+      guard try !engine.store.facts.has(fact) else { continue }
+      try engine.store.facts.set(fact, to: nowMilliseconds)
       try ComparisonMemory.compareSoon(zone, in: engine.store, nowMilliseconds: nowMilliseconds)
       try engine.store.notices.add(
         Notice(
@@ -29,21 +29,16 @@ struct ReceptionNotices<S: Store> {
 
   /// Reports unusable segments of known authors, and adds one notice per author.
   func refuse(
-    _ queue: CausalQueue, in zone: ZoneState, _ room: AuthorRoom, isRebuilding: Bool,
+    _ refused: [Intake.Refused], in zone: ZoneState, _ room: AuthorRoom,
     nowMilliseconds: UInt64, _ report: inout ReceiveReport
   ) throws {
-    // A rebuild judges by the membership of everything that was applied before it.
-    let refused =
-      queue.impossible.map { (segment: $0, kind: Refusals.Kind.forever) }
-      + queue.refused.map { (segment: $0, kind: Refusals.Kind.members) }
-    guard !refused.isEmpty else { return }
-    for (segment, kind) in refused {
-      report.noted.append(Refusals.Refused(digest: segment.digest, kind: kind))
+    for segment in refused {
+      report.noted.append(Refusals.Refused(digest: segment.digest, kind: segment.kind))
       let isOver =
         zone.kind != .control
         && engine.membership(of: zone.group).keys.isKnownOver(segment.epoch, of: zone.id)
       let isMember = engine.membership(of: zone.group).device(segment.author.device) != nil
-      if kind == .members, !isOver, !isMember {
+      if segment.kind == .members, !isOver, !isMember {
         let text = try LimitNotices.noteArrivals(
           of: room.sponsor(of: segment.author.device), in: zone, by: engine,
           nowMilliseconds: nowMilliseconds)
@@ -79,12 +74,12 @@ struct ReceptionNotices<S: Store> {
     // known.
     let membership = engine.membership(of: zone.group)
     for device in leads.keys.sorted() where device != engine.device {
-      let fact = "clock." + device.hex
+      let fact = Fact(number: "clock." + device.hex)
       guard let lead = leads[device], membership.device(device) != nil,
-        try engine.store.facts.value(of: fact) == nil
+        try !engine.store.facts.has(fact)
       else { continue }
       Probe.clockNoticed.hit()
-      try engine.store.facts.set(fact, to: nowMilliseconds.fixedBytes)
+      try engine.store.facts.set(fact, to: nowMilliseconds)
       let name = DeviceNames(engine: engine).name(device, in: zone)
       let minutes = (lead + HybridClock.maximumLeadMilliseconds) / 60_000
       try engine.store.notices.add(

@@ -131,15 +131,16 @@ extension Refusals {
     return writer.bytes
   }
 
-  private static func factName(_ zone: ZoneID) -> String { "refused.\(zone.hex)" }
+  /// Nothing is read of what was noted under other rules, or is damaged.
+  private static func fact(of zone: ZoneID) -> Fact<Refusals> {
+    Fact(
+      "refused.\(zone.hex)", encode: { $0.encoded },
+      decode: { (try? Refusals(decoding: $0)) ?? Refusals() })
+  }
 
   /// Reads what is noted of a zone; nothing if it was noted under other rules, or is damaged.
   init(of zone: ZoneID, in store: some Store) throws {
-    guard let bytes = try store.facts.value(of: Refusals.factName(zone)) else {
-      self.init()
-      return
-    }
-    self = (try? Refusals(decoding: bytes)) ?? Refusals()
+    self = try store.facts.value(of: Refusals.fact(of: zone)) ?? Refusals()
   }
 
   /// Notes refusals of a zone in the store.
@@ -152,13 +153,13 @@ extension Refusals {
     guard !refused.isEmpty else { return }
     var refusals = try Refusals(of: zone, in: store)
     refusals.note(refused, knowing: try knowledge())
-    try store.facts.set(factName(zone), to: refusals.encoded)
+    try store.facts.set(fact(of: zone), to: refusals)
   }
 
   /// Forgets what is noted of a zone, so that everything is examined again.
   static func forget(_ zone: ZoneID, in store: some Store) throws {
-    guard try store.facts.value(of: factName(zone)) != nil else { return }
-    try store.facts.set(factName(zone), to: nil)
+    guard try store.facts.has(fact(of: zone)) else { return }
+    try store.facts.set(fact(of: zone), to: nil)
   }
 
   /// The encoding for the store; a digest at its end shows damage, which might hide good files.

@@ -127,17 +127,16 @@ enum StoredVoids {
 
   /// The stored void changes of a zone.
   static func roleVoids(of zone: ZoneID, in store: some Store) throws -> RoleVoids {
-    guard let bytes = try store.facts.value(of: voidsFact(zone)) else { return RoleVoids() }
-    return try RoleVoids(bytes)
+    try store.facts.value(of: fact(of: zone)) ?? RoleVoids()
   }
 
   /// Stores the void changes of a zone.
   static func save(_ voids: RoleVoids, of zone: ZoneID, in store: some Store) throws {
-    let name = voidsFact(zone)
+    let fact = fact(of: zone)
     if voids == RoleVoids() {
-      if try store.facts.value(of: name) != nil { try store.facts.set(name, to: nil) }
+      if try store.facts.has(fact) { try store.facts.set(fact, to: nil) }
     } else {
-      try store.facts.set(name, to: voids.bytes)
+      try store.facts.set(fact, to: voids)
     }
   }
 
@@ -160,5 +159,7 @@ enum StoredVoids {
     return voids
   }
 
-  private static func voidsFact(_ zone: ZoneID) -> String { "void.changes." + zone.hex }
+  private static func fact(of zone: ZoneID) -> Fact<RoleVoids> {
+    Fact("void.changes." + zone.hex, encode: { $0.bytes }, decode: { try RoleVoids($0) })
+  }
 }

@@ -95,18 +95,18 @@ struct RoomRefusals: Equatable {
 }
 
 extension RoomRefusals {
-  private static func factName(_ zone: ZoneID) -> String { "crowded.\(zone.hex)" }
+  private static func fact(of zone: ZoneID) -> Fact<RoomRefusals> {
+    Fact("crowded.\(zone.hex)", encode: { $0.encoded }, decode: { try RoomRefusals(decoding: $0) })
+  }
 
   /// Reads what is noted of a zone.
   init(of zone: ZoneID, in store: some Store) throws {
-    self.init()
-    guard let bytes = try store.facts.value(of: RoomRefusals.factName(zone)) else { return }
-    self = try RoomRefusals(decoding: bytes)
+    self = try store.facts.value(of: RoomRefusals.fact(of: zone)) ?? RoomRefusals()
   }
 
   /// Writes what is noted of a zone.
   func save(of zone: ZoneID, in store: some Store) throws {
-    try store.facts.set(RoomRefusals.factName(zone), to: encoded)
+    try store.facts.set(RoomRefusals.fact(of: zone), to: self)
   }
 
   /// The encoding for the store.

@@ -35,10 +35,15 @@ package enum SliceOpening {
     while !isFull(slice), let sealed = intake.takeFresh() {
       open(sealed, with: opener, readiness, into: &slice, &report)
     }
-    guard slice.count > 0 else { return nil }
+    guard slice.count > 0 else {
+      guard intake.retryRefused(where: { readiness.causes.room.admits($0, in: zone) }) else {
+        return nil
+      }
+      return try nextSlice(of: &intake, in: zone, readiness, &report, with: store)
+    }
     // A log continues with its partly applied segment first.
     for author in slice.authors {
-      guard let next = intake.next(after: zone.head(of: author)),
+      guard let next = intake.next(after: zone.head(of: author), except: readiness.later),
         let sealed = try intake.takeWaiting(next.digest, reading: read)
       else { continue }
       open(sealed, with: opener, readiness, into: &slice, &report)
@@ -59,7 +64,9 @@ package enum SliceOpening {
   ) throws {
     for author in slice.authors {
       for entry in intake.behindGap(of: author) where !isFull(slice) {
-        guard entry.first <= slice.end(of: author, in: opener.zone) + 1 else { break }
+        guard entry.first <= slice.end(of: author, in: opener.zone) + 1,
+          !readiness.later.contains(entry.digest)
+        else { break }
         guard let sealed = try intake.takeWaiting(entry.digest, reading: bytes) else { continue }
         open(sealed, with: opener, readiness, into: &slice, &report)
       }

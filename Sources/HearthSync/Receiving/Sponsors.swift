@@ -13,15 +13,7 @@ struct Sponsors {
   ///
   /// - Throws: `CodecError` for bytes that this type does not write.
   init(of zone: ZoneID, in store: some Store) throws {
-    guard let bytes = try store.facts.value(of: Sponsors.factName(zone)) else { return }
-    var reader = ByteReader(bytes)
-    let count = try reader.count(
-      "sponsors", itemBytes: 2 * Identifier.byteCount, atMost: Limits.maximumAuthors)
-    for _ in 0..<count {
-      let device = try reader.identifier("device")
-      people[device] = try reader.identifier("sponsor")
-    }
-    try reader.finish()
+    people = try store.facts.value(of: Sponsors.fact(of: zone)) ?? [:]
   }
 
   /// Notes the sponsors of devices that began their logs; what is noted already stays.
@@ -31,18 +23,25 @@ struct Sponsors {
     guard !begun.isEmpty else { return }
     var sponsors = try Sponsors(of: zone, in: store)
     sponsors.people.merge(begun) { noted, _ in noted }
-    try store.facts.set(factName(zone), to: sponsors.bytes)
+    try store.facts.set(fact(of: zone), to: sponsors.people)
   }
 
-  private static func factName(_ zone: ZoneID) -> String { "sponsors.\(zone.hex)" }
-
-  private var bytes: [UInt8] {
-    var writer = ByteWriter(capacity: 8 + people.count * 2 * Identifier.byteCount)
-    writer.varint(people.count)
-    for (device, person) in people.sorted(by: { $0.key < $1.key }) {
-      writer.identifier(device)
-      writer.identifier(person)
+  private static func fact(of zone: ZoneID) -> Fact<[DeviceID: PersonID]> {
+    Fact("sponsors.\(zone.hex)") { people, writer in
+      writer.varint(people.count)
+      for (device, person) in people.sorted(by: { $0.key < $1.key }) {
+        writer.identifier(device)
+        writer.identifier(person)
+      }
+    } read: { reader in
+      let count = try reader.count(
+        "sponsors", itemBytes: 2 * Identifier.byteCount, atMost: Limits.maximumAuthors)
+      var people: [DeviceID: PersonID] = [:]
+      for _ in 0..<count {
+        let device = try reader.identifier("device")
+        people[device] = try reader.identifier("sponsor")
+      }
+      return people
     }
-    return writer.bytes
   }
 }

@@ -16,10 +16,13 @@ struct VoidNotices<S: Store> {
     let byDevice = Dictionary(grouping: told) { $0.dot.author.device }
     for (device, voids) in byDevice.sorted(by: { $0.key < $1.key }) {
       if device != engine.device {
-        let fact = "void.told.\(zone.id.hex).\(device.hex)"
-        let told = try engine.store.facts.value(of: fact).flatMap { try? Self.number(of: $0) }
-        if let told, nowMilliseconds < told &+ StoredVoids.voidNoticeMilliseconds { continue }
-        try engine.store.facts.set(fact, to: nowMilliseconds.fixedBytes)
+        let fact = Fact(number: "void.told.\(zone.id.hex).\(device.hex)")
+        if let told = try engine.store.facts.value(of: fact),
+          nowMilliseconds < told &+ StoredVoids.voidNoticeMilliseconds
+        {
+          continue
+        }
+        try engine.store.facts.set(fact, to: nowMilliseconds)
       }
       try engine.store.notices.add(
         Notice(
@@ -60,10 +63,5 @@ struct VoidNotices<S: Store> {
     case .admin: "an admin"
     case .member, .child, .reader: "a \(role.name)"
     }
-  }
-
-  private static func number(of bytes: [UInt8]) throws -> UInt64 {
-    var reader = ByteReader(bytes)
-    return try reader.fixed64("time of a notice")
   }
 }

@@ -34,13 +34,9 @@ enum ForkProof {
     for zone in engine.zones where zone.group == group && zone.kind == .data {
       for (author, end) in zone.forkEnds.sorted(by: { $0.key < $1.key })
       where author.device == engine.device {
-        let fact = "fork.\(zone.id.hex).\(author.incarnation)"
+        let fact = Fact(number: "fork.\(zone.id.hex).\(author.incarnation)")
         // A further history may end the log earlier than the first two did.
-        var before = UInt64.max
-        if let bytes = try engine.store.facts.value(of: fact) {
-          var reader = ByteReader(bytes)
-          before = try reader.fixed64("end of a log")
-        }
+        let before = try engine.store.facts.value(of: fact) ?? .max
         guard end < before else { continue }
         let opener = SegmentOpener(zone: zone, membership: engine.membership(of: group))
         var changes: [UInt64: Change] = [:]
@@ -55,7 +51,7 @@ enum ForkProof {
         }
         Probe.forkReissued.hit(if: !changes.isEmpty)
         try engine.store.transaction {
-          try engine.store.facts.set(fact, to: end.fixedBytes)
+          try engine.store.facts.set(fact, to: end)
           try Reissue.reissue(
             changes.sorted { $0.key < $1.key }.map { (zone.id, $0.value) }, now: nowMilliseconds,
             in: &engine)

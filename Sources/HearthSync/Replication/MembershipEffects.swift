@@ -12,17 +12,7 @@ enum MembershipEffects {
     _ group: GroupID, after before: Membership, in engine: inout Engine<some Store>,
     nowMilliseconds: UInt64
   ) throws {
-    // A device with a forked log continues in a new incarnation, with its unpublished changes.
-    let own = engine.zones.compactMap { zone in
-      zone.forkEnds[engine.author].map {
-        OwnLogEnd(zone: zone.id, author: engine.author, first: $0)
-      }
-    }
-    if !own.isEmpty, engine.membership(of: group).isActive(engine.device) {
-      try NewIncarnation.begin(
-        reason: HistoryShowing.copyReason, takingBack: own, in: &engine,
-        nowMilliseconds: nowMilliseconds)
-    }
+    try leaveForkedLog(in: group, by: &engine, nowMilliseconds: nowMilliseconds)
     if !engine.isShowing {
       try showHistories(
         of: group, contradicted: [], in: &engine, nowMilliseconds: nowMilliseconds)
@@ -32,17 +22,8 @@ enum MembershipEffects {
       }
     }
     let membership = engine.membership(of: group)
-    for zone in engine.zones where zone.group == group && zone.kind == .data {
-      if Mutant.keepsOldJudgement.isActive { continue }
-      // A citation of one of two histories becomes proven once both are shown.
-      let isProven =
-        try before.forks.ends != membership.forks.ends
-        && engine.store.pending.entries(in: zone.id).contains { $0.reason == .falseClaim }
-      if try isAffected(zone, before, membership, in: engine) || isBeyondFork(zone) || isProven {
-        Probe.zoneRejudged.hit()
-        try Rebuild.rebuild(zone.id, in: &engine, nowMilliseconds: nowMilliseconds)
-      }
-    }
+    try rejudgeZones(
+      of: group, from: before, to: membership, in: &engine, nowMilliseconds: nowMilliseconds)
     let unproven = engine.unprovenForks
     engine.unprovenForks = []
     try ForkProof.proveForks(unproven, in: &engine, nowMilliseconds: nowMilliseconds)
@@ -54,9 +35,75 @@ enum MembershipEffects {
         $0.reason == .epoch || $0.reason == .author
       }
       guard waits else { continue }
-      let applied = try engine.receive([], in: zone.id, nowMilliseconds: nowMilliseconds).applied
+      let applied = try retryWaiting(of: zone, in: &engine, nowMilliseconds: nowMilliseconds)
       // The opened operations may contain further keys; `receive` has settled them already.
       if applied > 0, zone.kind == .control { return }
+    }
+  }
+
+  /// Lets a device with a forked log continue in a new incarnation, with its unpublished changes.
+  private static func leaveForkedLog(
+    in group: GroupID, by engine: inout Engine<some Store>, nowMilliseconds: UInt64
+  ) throws {
+    let own = engine.zones.compactMap { zone in
+      zone.forkEnds[engine.author].map {
+        OwnLogEnd(zone: zone.id, author: engine.author, first: $0)
+      }
+    }
+    guard !own.isEmpty, engine.membership(of: group).isActive(engine.device) else { return }
+    try NewIncarnation.begin(
+      reason: HistoryShowing.copyReason, takingBack: own, in: &engine,
+      nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Rebuilds the data zones whose changes are judged differently.
+  private static func rejudgeZones(
+    of group: GroupID, from before: Membership, to membership: Membership,
+    in engine: inout Engine<some Store>, nowMilliseconds: UInt64
+  ) throws {
+    for zone in engine.zones where zone.group == group && zone.kind == .data {
+      if Mutant.keepsOldJudgement.isActive { continue }
+      // A citation of one of two histories becomes proven once both are shown.
+      let isProven =
+        try before.forks.ends != membership.forks.ends
+        && engine.store.pending.entries(in: zone.id).contains { $0.reason == .falseClaim }
+      if try isAffected(zone, before, membership, in: engine) || isBeyondFork(zone) || isProven {
+        Probe.zoneRejudged.hit()
+        try rejudge(zone, in: &engine, nowMilliseconds: nowMilliseconds)
+      }
+    }
+  }
+
+  /// Rebuilds a zone whose changes are judged differently; one with a damaged log keeps its
+  /// records.
+  ///
+  /// The damage must not keep out the news of the members. The person is told, and the next start
+  /// tries again.
+  private static func rejudge(
+    _ zone: ZoneState, in engine: inout Engine<some Store>, nowMilliseconds: UInt64
+  ) throws {
+    do {
+      try Rebuild.rebuild(zone.id, in: &engine, nowMilliseconds: nowMilliseconds)
+    } catch let error as SyncError where error.code == .corrupt {
+      try MembershipRules.rejudgeAtStart(in: engine.store)
+      try engine.store.notices.add(
+        Notice(
+          kind: .damage, zone: zone.id, device: nil, text: error.message,
+          milliseconds: nowMilliseconds))
+    }
+  }
+
+  /// Retries a zone's pending segments and returns the number of applied changes.
+  ///
+  /// A segment that contradicts the snapshot of its zone stays pending: the exchange of that zone
+  /// decides between the two. It must not keep out the news of the members.
+  private static func retryWaiting(
+    of zone: ZoneState, in engine: inout Engine<some Store>, nowMilliseconds: UInt64
+  ) throws -> Int {
+    do {
+      return try engine.receive([], in: zone.id, nowMilliseconds: nowMilliseconds).applied
+    } catch let error as SyncError where error.code == .snapshotContradicted {
+      return 0
     }
   }
 
@@ -120,10 +167,8 @@ enum MembershipEffects {
   private static func isSubjectAffected<S: Store>(
     _ zone: ZoneState, _ before: Membership, _ after: Membership, in engine: Engine<S>
   ) throws -> Bool {
-    guard let fact = try engine.store.facts.value(of: Applier<S>.subjectsName(of: zone.id)) else {
-      return false
-    }
-    return try Applier<S>.subjects(in: fact).contains { person in
+    let subjects = try engine.store.facts.value(of: SubjectsFact.subjects(of: zone.id)) ?? []
+    return subjects.contains { person in
       let new = after.changes.standingGrounds(of: person)
       return before.changes.standingGrounds(of: person).contains { new[$0.key] != $0.value }
     }

@@ -26,10 +26,8 @@ package enum NewIncarnation {
       if !Mutant.keepsOldLife.isActive {
         draft.incarnation = try Incarnations.next(after: previous)
       }
-      try engine.store.facts.set(
-        Incarnations.currentFact, to: draft.incarnation.fixedBytes)
-      try engine.store.facts.set(
-        Incarnations.lifeFact(draft.author), to: nowMilliseconds.fixedBytes)
+      try engine.store.facts.set(Incarnations.currentFact, to: draft.incarnation)
+      try engine.store.facts.set(Incarnations.lifeFact(draft.author), to: nowMilliseconds)
       let isAdmitted = try draft.zones.allSatisfy {
         try Introductions.room(of: $0, in: draft).admits(draft.author, in: $0)
       }

@@ -25,6 +25,12 @@ struct OpenedSegment {
     first <= head.sequence + 1 && head.sequence <= last && hash(after: head.sequence) == head.hash
   }
 
+  /// Whether the segment reaches the last change of a head of its log with another content.
+  func contradicts(_ head: LogHead) -> Bool {
+    author == head.author && first <= head.sequence + 1 && head.sequence <= last
+      && !agrees(with: head)
+  }
+
   /// The chain hash after a change of the segment, or right before its first.
   func hash(after sequence: UInt64) -> [UInt8] {
     chain[Int(sequence - (first - 1))]

@@ -6,16 +6,14 @@ import HearthCrypto
 /// A sealed change is not taken yet: a folder may be full, or a relay may refuse it.
 package enum AcknowledgedChanges {
   /// The fact that stores how far transports have taken the own logs of a zone.
-  private static func fact(of zone: ZoneID) -> String { "given." + zone.hex }
+  private static func fact(of zone: ZoneID) -> Fact<Frontier> {
+    Fact(frontier: "given." + zone.hex)
+  }
 
   /// How far any transport has taken the own logs of a zone, including those of earlier
   /// incarnations.
   package static func acknowledged(of id: ZoneID, in store: some Store) throws -> Frontier {
-    guard let bytes = try store.facts.value(of: fact(of: id)) else { return Frontier() }
-    var reader = ByteReader(bytes)
-    let acknowledged = try reader.frontier("changes")
-    try reader.finish()
-    return acknowledged
+    try store.facts.value(of: fact(of: id)) ?? Frontier()
   }
 
   /// The number of this device's changes in a zone that no transport has taken.
@@ -48,8 +46,6 @@ package enum AcknowledgedChanges {
     let before = try acknowledged(of: id, in: store)
     let joined = before.joined(with: sealed)
     guard joined != before else { return }
-    var writer = ByteWriter(capacity: 64)
-    writer.frontier(joined)
-    try store.transaction { try store.facts.set(fact(of: id), to: writer.bytes) }
+    try store.transaction { try store.facts.set(fact(of: id), to: joined) }
   }
 }

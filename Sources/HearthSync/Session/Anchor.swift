@@ -36,7 +36,7 @@ package struct Anchor: Equatable, Sendable {
   let incarnation: UInt64
   let sealed: [Sealed]
 
-  private static let factName = "anchor"
+  private static let fact = Fact(bytes: "anchor")
   private static let version: UInt8 = 1
   /// The largest file that can be an anchor, in bytes.
   package static let maximumBytes = 1024 * 1024
@@ -110,7 +110,7 @@ package struct Anchor: Equatable, Sendable {
       sealed: try sealed(by: engine))
     try file.replace(anchor.encoded)
     let mark = try mark(of: file, generation: anchor.generation)
-    try store.transaction { try store.facts.set(factName, to: mark) }
+    try store.transaction { try store.facts.set(fact, to: mark) }
   }
 
   /// Compares the file with the database's note of it.
@@ -118,7 +118,7 @@ package struct Anchor: Equatable, Sendable {
     _ file: some AnchorFile, for engine: Engine<S>
   ) throws -> Verdict {
     if Mutant.ignoresAnchor.isActive { return .same }
-    let noted = try engine.store.facts.value(of: factName)
+    let noted = try engine.store.facts.value(of: fact)
     let notedGeneration = try notedGeneration(in: engine.store)
     guard let anchor = try read(file) else {
       // A new node has neither yet. A file alone is judged below: such a database may be from
@@ -163,7 +163,7 @@ package struct Anchor: Equatable, Sendable {
   }
 
   private static func notedGeneration(in store: some Store) throws -> UInt64 {
-    guard let noted = try store.facts.value(of: factName) else { return 0 }
+    guard let noted = try store.facts.value(of: fact) else { return 0 }
     var reader = ByteReader(noted)
     return try reader.fixed64("generation")
   }

@@ -47,7 +47,7 @@ package enum ComparedState {
     let membership = engine.membership(of: zone.group)
     known.keep { membership.isActive($0) }
     try engine.store.transaction {
-      try engine.store.facts.set(ComparisonMemory.comparisonFact(id), to: known.bytes)
+      try engine.store.facts.set(ComparisonMemory.comparisonFact(id), to: known)
     }
   }
 

@@ -7,9 +7,13 @@ package enum NameMemory {
   /// The most files that other segments would replace and that are examined in one round.
   package static var examinedFiles: Int { 256 }
 
-  private static func memoryOfNames(of zone: ZoneID) -> String { "names.\(zone.hex)" }
+  private static func memoryOfNames(of zone: ZoneID) -> Fact<[UInt8]> {
+    Fact(bytes: "names.\(zone.hex)")
+  }
 
-  private static func holdersOfKeys(of zone: ZoneID) -> String { "names.holders.\(zone.hex)" }
+  private static func holdersOfKeys(of zone: ZoneID) -> Fact<[UInt8]> {
+    Fact(bytes: "names.holders.\(zone.hex)")
+  }
 
   /// The stored verdicts; those about files that are closed here only while the same people have
   /// the keys.

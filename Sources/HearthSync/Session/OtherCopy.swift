@@ -150,7 +150,15 @@ enum OtherCopy {
 
   // MARK: Memory
 
-  private static func memoryOfOwnFiles(of zone: ZoneID) -> String { "own-names.\(zone.hex)" }
+  private static func memoryOfOwnFiles(of zone: ZoneID) -> Fact<[Identifier]> {
+    Fact("own-names.\(zone.hex)") { keys, writer in
+      writer.varint(keys.count)
+      for key in keys { writer.identifier(key) }
+    } read: { reader in
+      let count = try reader.count("own files", itemBytes: 16, atMost: NameVerdicts.maximumCount)
+      return try (0..<count).map { _ in try reader.identifier("own file") }
+    }
+  }
 
   /// The files under the own tag that need no second look.
   ///
@@ -158,16 +166,7 @@ enum OtherCopy {
   /// taken back; or an ended incarnation wrote them.
   private static func comparedFiles(of zone: ZoneID, in store: some Store) throws -> Set<Identifier>
   {
-    guard let bytes = try store.facts.value(of: memoryOfOwnFiles(of: zone)) else {
-      return []
-    }
-    var reader = ByteReader(bytes)
-    var keys: Set<Identifier> = []
-    for _ in 0..<(try reader.count("own files", itemBytes: 16, atMost: NameVerdicts.maximumCount)) {
-      keys.insert(try reader.identifier("own file"))
-    }
-    try reader.finish()
-    return keys
+    Set(try store.facts.value(of: memoryOfOwnFiles(of: zone)) ?? [])
   }
 
   /// Stores the examined files of the present listing, and forgets those that are gone.
@@ -175,13 +174,8 @@ enum OtherCopy {
     compared: Set<Identifier>, of zone: ZoneID, _ listing: TransportListing, in store: some Store
   ) throws {
     let present = Set(listing.segments.map { NameVerdicts.key(of: $0) })
-    let kept = present.intersection(compared).sorted().prefix(NameVerdicts.maximumCount)
-    var writer = ByteWriter(capacity: 16 * kept.count + 4)
-    writer.varint(kept.count)
-    for key in kept { writer.identifier(key) }
-    try store.transaction {
-      try store.facts.set(memoryOfOwnFiles(of: zone), to: writer.bytes)
-    }
+    let kept = Array(present.intersection(compared).sorted().prefix(NameVerdicts.maximumCount))
+    try store.transaction { try store.facts.set(memoryOfOwnFiles(of: zone), to: kept) }
   }
 
   /// The hash after an own change; nil if the change is not here.

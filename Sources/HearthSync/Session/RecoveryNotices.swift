@@ -32,7 +32,7 @@ package struct RecoveryNotices<S: Store> {
     for use in membership.recovery.recoveryUses() {
       guard use.device != engine.device, let text = words(on: use, membership) else { continue }
       told.insert(use.device)
-      guard try engine.store.facts.value(of: Self.recoveryFact(use.id)) == nil else { continue }
+      guard try !engine.store.facts.has(Self.recoveryFact(use.id)) else { continue }
       let isNoNews =
         group == engine.privateGroup && before.contains(use.device)
         || membership.recovery.came(engine.device, after: use)
@@ -41,11 +41,11 @@ package struct RecoveryNotices<S: Store> {
         if case .recover = use.operation {
           Self.recoveryFact(of: use.person, by: use.device, after: use.earlierUses)
         } else { Self.recoveryFact(use.id) }
-      let isTold = try engine.store.facts.value(of: news) != nil
+      let isTold = try engine.store.facts.has(news)
       try engine.store.transaction {
-        try engine.store.facts.set(Self.recoveryFact(use.id), to: nowMilliseconds.fixedBytes)
+        try engine.store.facts.set(Self.recoveryFact(use.id), to: nowMilliseconds)
         guard !isNoNews, !isTold else { return }
-        try engine.store.facts.set(news, to: nowMilliseconds.fixedBytes)
+        try engine.store.facts.set(news, to: nowMilliseconds)
         try engine.store.notices.add(
           Notice(
             kind: .recovery, zone: try? engine.controlZone(of: group).id, device: use.device,
@@ -55,15 +55,15 @@ package struct RecoveryNotices<S: Store> {
   }
 
   /// The fact that the person was notified of an operation.
-  private static func recoveryFact(_ operation: Identifier) -> String {
-    "recovery.told." + operation.hex
+  private static func recoveryFact(_ operation: Identifier) -> Fact<UInt64> {
+    Fact(number: "recovery.told." + operation.hex)
   }
 
   /// The fact that the person was notified of a use of the words, by its number for the device,
   /// because a revoked device can use them again.
   private static func recoveryFact(
     of person: PersonID, by device: DeviceID, after earlier: Int
-  ) -> String { "recovery.told.\(person.hex).\(device.hex).\(earlier)" }
+  ) -> Fact<UInt64> { Fact(number: "recovery.told.\(person.hex).\(device.hex).\(earlier)") }
 
   /// Advice to a person whose words a stranger has used, on a device that lost its access by that.
   ///

@@ -4,21 +4,34 @@ import HearthMembership
 
 /// The stored memory of snapshots that were tried in vain.
 enum SnapshotAttempts {
-  private static func triedName(of zone: ZoneState) -> String { "snapshots.tried.\(zone.id.hex)" }
+  /// The snapshots that were tried in vain while a zone had some changes.
+  private struct Tried {
+    let frontier: Frontier
+    let snapshots: [Identifier]
+  }
+
+  private static func triedFact(of zone: ZoneState) -> Fact<Tried> {
+    Fact("snapshots.tried.\(zone.id.hex)") { tried, writer in
+      writer.frontier(tried.frontier)
+      writer.varint(tried.snapshots.count)
+      for group in tried.snapshots { writer.identifier(group) }
+    } read: { reader in
+      let frontier = try reader.frontier("frontier")
+      let count = try reader.count("snapshots", itemBytes: Identifier.byteCount)
+      return Tried(
+        frontier: frontier,
+        snapshots: try (0..<count).map { _ in try reader.identifier("snapshot") })
+    }
+  }
 
   /// The snapshots that were tried in vain since the zone last changed.
   static func triedSnapshots(of id: ZoneID, in engine: Engine<some Store>) throws -> Set<Identifier>
   {
     let zone = try engine.zone(id)
-    guard let bytes = try engine.store.facts.value(of: triedName(of: zone)) else { return [] }
-    var reader = ByteReader(bytes)
-    guard try reader.frontier("frontier") == zone.frontier else { return [] }
-    var tried: Set<Identifier> = []
-    for _ in 0..<(try reader.count("snapshots", itemBytes: Identifier.byteCount)) {
-      tried.insert(try reader.identifier("snapshot"))
-    }
-    try reader.finish()
-    return tried
+    guard let tried = try engine.store.facts.value(of: triedFact(of: zone)),
+      tried.frontier == zone.frontier
+    else { return [] }
+    return Set(tried.snapshots)
   }
 
   /// A mark of everything that decides whether a zone can do without its snapshot: the snapshot,
@@ -37,24 +50,28 @@ enum SnapshotAttempts {
     return Identifier(bytes: Blake2b.hash(writer.bytes, count: Identifier.byteCount)) ?? .zero
   }
 
-  private static func replacementName(of id: ZoneID) -> String { "base.kept.\(id.hex)" }
+  private static func replacementFact(of id: ZoneID) -> Fact<[Identifier]> {
+    Fact("base.kept.\(id.hex)") { attempts in
+      attempts.flatMap(\.bytes)
+    } decode: { bytes in
+      var reader = ByteReader(bytes)
+      return try (0..<bytes.count / Identifier.byteCount).map { _ in
+        try reader.identifier("attempt")
+      }
+    }
+  }
 
   /// The marks of the last vain attempts to replace a zone's snapshot, one for each transport that
   /// was tried.
   static func triedReplacements(of id: ZoneID, in store: some Store) throws -> [Identifier] {
-    guard let bytes = try store.facts.value(of: replacementName(of: id)) else { return [] }
-    var reader = ByteReader(bytes)
-    return try (0..<bytes.count / Identifier.byteCount).map { _ in
-      try reader.identifier("attempt")
-    }
+    try store.facts.value(of: replacementFact(of: id)) ?? []
   }
 
   /// Stores that a zone's snapshot was to be replaced in vain.
   static func remember(replacement: Identifier, of id: ZoneID, in store: some Store) throws {
-    var writer = ByteWriter()
     let tried = try triedReplacements(of: id, in: store) + [replacement]
-    for attempt in tried.suffix(rememberedReplacements) { writer.identifier(attempt) }
-    try store.transaction { try store.facts.set(replacementName(of: id), to: writer.bytes) }
+    let kept = Array(tried.suffix(rememberedReplacements))
+    try store.transaction { try store.facts.set(replacementFact(of: id), to: kept) }
   }
 
   /// The number of stored attempts, which is larger than the number of a node's transports.
@@ -65,13 +82,10 @@ enum SnapshotAttempts {
   {
     let zone = try engine.zone(id)
     let tried = try triedSnapshots(of: id, in: engine).union([snapshot])
-    var writer = ByteWriter()
-    writer.frontier(zone.frontier)
-    let kept = tried.sorted().prefix(SnapshotPlan.fetchedSnapshots)
-    writer.varint(kept.count)
-    for group in kept { writer.identifier(group) }
+    let kept = Array(tried.sorted().prefix(SnapshotPlan.fetchedSnapshots))
     try engine.store.transaction {
-      try engine.store.facts.set(triedName(of: zone), to: writer.bytes)
+      try engine.store.facts.set(
+        triedFact(of: zone), to: Tried(frontier: zone.frontier, snapshots: kept))
     }
   }
 }

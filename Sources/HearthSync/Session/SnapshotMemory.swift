@@ -9,24 +9,33 @@ enum SnapshotMemory {
     Bytes32(exactly: [UInt8](repeating: 0, count: Bytes32.count))
   }
 
-  private static func memoryName(of zone: ZoneState) -> String { "snapshots.by.\(zone.id.hex)" }
-
-  /// The stored snapshots of a zone.
-  static func remembered(of zone: ZoneState, in store: some Store) throws -> [KnownSnapshot] {
-    guard let bytes = try store.facts.value(of: memoryName(of: zone)) else { return [] }
-    var reader = ByteReader(bytes)
-    var known: [KnownSnapshot] = []
-    for _ in 0..<(try reader.count("snapshots", itemBytes: 98)) {
-      known.append(
+  private static func fact(of zone: ZoneState) -> Fact<[KnownSnapshot]> {
+    Fact("snapshots.by.\(zone.id.hex)") { kept, writer in
+      writer.varint(kept.count)
+      for item in kept {
+        writer.identifier(item.group)
+        writer.byte(item.isOwn ? 1 : 0)
+        writer.identifier(item.maker)
+        writer.identifier(item.epoch)
+        writer.identifier(item.mark)
+        writer.raw(item.link.array)
+        writer.frontier(item.frontier)
+      }
+    } read: { reader in
+      try (0..<(try reader.count("snapshots", itemBytes: 98))).map { _ in
         KnownSnapshot(
           group: try reader.identifier("group"), isOwn: try reader.byte("own") == 1,
           maker: try reader.identifier("maker"), epoch: try reader.identifier("epoch"),
           mark: try reader.identifier("mark"),
           link: Bytes32(exactly: try reader.raw(Bytes32.count, "link")),
-          frontier: try reader.frontier("frontier")))
+          frontier: try reader.frontier("frontier"))
+      }
     }
-    try reader.finish()
-    return known
+  }
+
+  /// The stored snapshots of a zone.
+  static func remembered(of zone: ZoneState, in store: some Store) throws -> [KnownSnapshot] {
+    try store.facts.value(of: fact(of: zone)) ?? []
   }
 
   /// Adds snapshots to the stored ones; those of several transports are mixed, so the last few are
@@ -34,19 +43,8 @@ enum SnapshotMemory {
   static func remember(_ known: [KnownSnapshot], of zone: ZoneState, in store: some Store) throws {
     let groups = Set(known.map(\.group))
     let all = try remembered(of: zone, in: store).filter { !groups.contains($0.group) } + known
-    let kept = all.suffix(4 * SnapshotPlan.fetchedSnapshots)
-    var writer = ByteWriter()
-    writer.varint(kept.count)
-    for item in kept {
-      writer.identifier(item.group)
-      writer.byte(item.isOwn ? 1 : 0)
-      writer.identifier(item.maker)
-      writer.identifier(item.epoch)
-      writer.identifier(item.mark)
-      writer.raw(item.link.array)
-      writer.frontier(item.frontier)
-    }
-    try store.transaction { try store.facts.set(memoryName(of: zone), to: writer.bytes) }
+    let kept = Array(all.suffix(4 * SnapshotPlan.fetchedSnapshots))
+    try store.transaction { try store.facts.set(fact(of: zone), to: kept) }
   }
 
   /// Whether an error concerns a snapshot's bytes, which come from outside, and not this node.

@@ -7,14 +7,28 @@ import HearthMembership
 /// A transport that holds less later was set back to an old copy.
 package enum TransportWatermarks {
   /// How many changes of each author a transport held, by zone.
-  typealias Watermarks = [ZoneID: Frontier]
+  package typealias Watermarks = [ZoneID: Frontier]
 
   /// The most zones that are stored for one transport.
   private static var maximumZones: Int { 1_024 }
 
   /// The fact that stores what a transport held.
-  package static func fact(of transport: String) -> String {
-    "held." + derivedIdentifier("HRTH/held/v1", Array(transport.utf8)).hex
+  package static func fact(of transport: String) -> Fact<Watermarks> {
+    Fact("held." + derivedIdentifier("HRTH/held/v1", Array(transport.utf8)).hex) {
+      held, writer in
+      writer.varint(held.count)
+      for zone in held.keys.sorted() {
+        writer.identifier(zone)
+        writer.frontier(held[zone] ?? Frontier())
+      }
+    } read: { reader in
+      var held: Watermarks = [:]
+      for _ in 0..<(try reader.count("zones", itemBytes: 17, atMost: maximumZones)) {
+        let zone = try reader.identifier("zone")
+        held[zone] = try reader.frontier("changes")
+      }
+      return held
+    }
   }
 
   /// What a transport held after the last round.
@@ -22,15 +36,7 @@ package enum TransportWatermarks {
   /// Only transports that other people run and that keep no log of their own are asked. A relay's
   /// client detects from the chain over the relay's log that the relay was set back.
   static func watermarks(on name: String, in store: some Store) throws -> Watermarks {
-    guard let bytes = try store.facts.value(of: fact(of: name)) else { return [:] }
-    var reader = ByteReader(bytes)
-    var held: Watermarks = [:]
-    for _ in 0..<(try reader.count("zones", itemBytes: 17, atMost: maximumZones)) {
-      let zone = try reader.identifier("zone")
-      held[zone] = try reader.frontier("changes")
-    }
-    try reader.finish()
-    return held
+    try store.facts.value(of: fact(of: name)) ?? [:]
   }
 
   /// Counts the changes of a zone that a transport held and no longer holds.
@@ -69,13 +75,7 @@ package enum TransportWatermarks {
 
   /// Stores what a transport holds at the end of a round.
   static func keep(_ held: Watermarks, of name: String, in store: some Store) throws {
-    var writer = ByteWriter(capacity: 256)
-    writer.varint(held.count)
-    for zone in held.keys.sorted() {
-      writer.identifier(zone)
-      writer.frontier(held[zone] ?? Frontier())
-    }
-    guard try store.facts.value(of: fact(of: name)) != writer.bytes else { return }
-    try store.transaction { try store.facts.set(fact(of: name), to: writer.bytes) }
+    guard try store.facts.value(of: fact(of: name)) != held else { return }
+    try store.transaction { try store.facts.set(fact(of: name), to: held) }
   }
 }

@@ -5,7 +5,9 @@ import HearthMembership
 /// The digest of a zone's whole state.
 enum StateDigest {
   /// The fact that keeps the digest worked out last; building the zone anew drops it.
-  static func checkedDigestFact(of zone: ZoneID) -> String { "attested.\(zone.hex)" }
+  static func checkedDigestFact(of zone: ZoneID) -> Fact<[UInt8]> {
+    Fact(bytes: "attested.\(zone.hex)")
+  }
 
   /// The digest of a snapshot's stream.
   static func digest(ofStream stream: [UInt8]) -> [UInt8] {

@@ -8,7 +8,8 @@ import HearthMembership
 /// introduces itself uses the quota of the person whose words or link it shows, with effect or
 /// without. An incarnation beyond a quota is admitted only if another person's device cites it, so
 /// that all nodes converge on the same logs whatever arrived first. Such incarnations have a quota
-/// of their own (decision 0061).
+/// of their own (decision 0061). Only cited incarnations use it: those that nobody else has seen
+/// differ from node to node, and would leave a new node less room than the others had.
 struct AuthorRoom: Sendable {
   /// Who shares a quota.
   private enum Account: Hashable {
@@ -32,12 +33,27 @@ struct AuthorRoom: Sendable {
     let isCited: Bool
   }
 
+  /// The incarnations of a zone that others have seen, and how many are beyond their quotas.
+  private struct CitedLives {
+    private(set) var overflow = 0
+    private var authors: Set<Author> = []
+    private var counts: [Account: Int] = [:]
+
+    mutating func add(_ author: Author, of account: Account) {
+      guard account != .newcomers, authors.insert(author).inserted else { return }
+      counts[account, default: 0] += 1
+      if counts[account, default: 0] > Limits.maximumLives { overflow += 1 }
+    }
+  }
+
   private var accounts: [DeviceID: Account] = [:]
   /// The devices of each account.
   private var members: [Account: [DeviceID]] = [:]
   private var arrivals: [DeviceID: Arrival] = [:]
   /// The control zone, if the zone holds records; nil if the zone itself is the control zone.
   private let control: ZoneState?
+  /// What others have seen of the control zone, if it may have used up the places for that.
+  private var cited: CitedLives?
 
   /// - Parameter sponsors: at whose expense devices began their logs in the control zone.
   init(_ membership: Membership, sponsors: [DeviceID: PersonID], control: ZoneState?) {
@@ -46,6 +62,7 @@ struct AuthorRoom: Sendable {
       let person = sponsors[device] ?? membership.device(device)?.person
       add(device, to: person.map(Account.person) ?? .strangers)
     }
+    if let control { count(in: control) }
   }
 
   private mutating func add(_ device: DeviceID, to account: Account) {
@@ -104,7 +121,7 @@ struct AuthorRoom: Sendable {
     }
     guard zone.heads.count < Limits.maximumAuthors else { return false }
     return !isCrowded(author.device, in: zone)
-      || isCitedByOthers(author, in: zone) && overflow(of: zone) < Limits.maximumCitedLives
+      || isCitedByOthers(author, in: zone) && hasCitedPlace(in: zone)
   }
 
   /// Whether an author without changes in a zone may still be admitted to it later.
@@ -118,7 +135,7 @@ struct AuthorRoom: Sendable {
     if zone.head(of: author).sequence > 0 { return true }
     guard let control else {
       return admits(author, in: zone)
-        && (accounts[author.device] != nil || overflow(of: zone) < Limits.maximumCitedLives)
+        && (accounts[author.device] != nil || hasCitedPlace(in: zone))
     }
     return isAwaitedInControl(author) || control.head(of: author).sequence > 0
   }
@@ -129,7 +146,7 @@ struct AuthorRoom: Sendable {
     guard let control, control.head(of: author).sequence == 0 else { return true }
     let hasPlace = accounts[author.device] != nil && !isCrowded(author.device, in: control)
     return control.heads.count < Limits.maximumAuthors
-      && (hasPlace || overflow(of: control) < Limits.maximumCitedLives)
+      && (hasPlace || hasCitedPlace(in: control))
   }
 
   /// Whether the quota that a device uses is exhausted.
@@ -183,11 +200,53 @@ struct AuthorRoom: Sendable {
     }
   }
 
-  /// The number of incarnations beyond their quotas.
-  private func overflow(of zone: ZoneState) -> Int {
-    var counts: [Account: Int] = [:]
-    for head in zone.heads { counts[account(of: head.author.device), default: 0] += 1 }
-    counts[.newcomers] = nil
-    return counts.values.reduce(0) { $0 + max(0, $1 - Limits.maximumLives) }
+  // MARK: Places for what others have seen
+
+  /// Whether a cited incarnation beyond its quota finds a place.
+  private func hasCitedPlace(in zone: ZoneState) -> Bool {
+    guard AuthorRoom.mayBeFull(zone) else { return true }
+    return (cited ?? citedLives(of: zone)).overflow < Limits.maximumCitedLives
+  }
+
+  /// Whether a zone has so many authors that cited incarnations may have used up their places.
+  private static func mayBeFull(_ zone: ZoneState) -> Bool {
+    zone.heads.count >= Limits.maximumLives + Limits.maximumCitedLives
+  }
+
+  /// Counts the cited incarnations of a control zone.
+  mutating func count(in zone: ZoneState) {
+    cited = AuthorRoom.mayBeFull(zone) ? citedLives(of: zone) : nil
+  }
+
+  /// Notes changes that were applied to a control zone, of one author and in order.
+  mutating func note(_ changes: some Collection<Change>, in zone: ZoneState) {
+    guard control == nil, let first = changes.first, AuthorRoom.mayBeFull(zone) else { return }
+    guard cited != nil else { return count(in: zone) }
+    let author = first.dot.author
+    let own = account(of: author.device)
+    if first.dot.sequence == 1, isCitedByOthers(author, in: zone) { cited?.add(author, of: own) }
+    guard case .person = own else { return }
+    for change in changes {
+      for seen in change.seen.heads where zone.head(of: seen.author).sequence > 0 {
+        let other = account(of: seen.author.device)
+        if other != own { cited?.add(seen.author, of: other) }
+      }
+    }
+  }
+
+  /// Compares each log only with those that no log before it has seen.
+  private func citedLives(of zone: ZoneState) -> CitedLives {
+    var lives = CitedLives()
+    var others = zone.heads.map { (author: $0.author, account: account(of: $0.author.device)) }
+    for witness in zone.heads {
+      let own = account(of: witness.author.device)
+      guard case .person = own else { continue }
+      others.removeAll { other in
+        guard other.account != own, witness.seen[other.author] > 0 else { return false }
+        lives.add(other.author, of: other.account)
+        return true
+      }
+    }
+    return lives
   }
 }

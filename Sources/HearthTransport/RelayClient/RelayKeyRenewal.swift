@@ -106,15 +106,8 @@ package struct RelayKeyRenewal<Turns: ReplicaTurns> {
     var areFilled = true
     let replaced = RelayKeyRenewal.replaced(opening, of: access.keys)
     do {
-      if zone.kind == .control,
-        try owesHandoffs(of: access, after: opening)
-      {
-        // Whoever was away knows earlier keys only, also where a relay lost its handoffs. The
-        // oldest first, as they are the first to make room for others.
-        for old in access.keys.dropFirst().prefix(RelayHandoffs<Turns>.maximumHandoffs).reversed() {
-          Probe.handoffRefilled.hit()
-          areFilled = try await handoffs.fill(behind: old, newest, control) && areFilled
-        }
+      if zone.kind == .control, try owesHandoffs(of: access, after: opening) {
+        areFilled = try await refillHandoffs(of: access, newest, control)
         try relay.notes.attend(access.mailbox, log: opening.opened.head.generation)
         isRenewed = true
       }
@@ -144,6 +137,21 @@ package struct RelayKeyRenewal<Turns: ReplicaTurns> {
       return isRenewed || replaced.isEmpty || error.code != .relayFull ? .done : .oldKeysStay
     }
     return areFilled ? .done : .handoffShut
+  }
+
+  /// Fills the handoffs behind all earlier keys of a mailbox, and returns whether all are complete.
+  ///
+  /// Whoever was away knows earlier keys only, also where a relay lost its handoffs. The oldest
+  /// first, as they are the first to make room for others.
+  private func refillHandoffs(
+    of access: MailboxAccess, _ newest: MailboxKey, _ control: ZoneState
+  ) async throws -> Bool {
+    var areFilled = true
+    for old in access.keys.dropFirst().prefix(RelayHandoffs<Turns>.maximumHandoffs).reversed() {
+      Probe.handoffRefilled.hit()
+      areFilled = try await handoffs.fill(behind: old, newest, control) && areFilled
+    }
+    return areFilled
   }
 
   /// Whether the handoffs of a mailbox are to be filled: its log is not the one whose handoffs this

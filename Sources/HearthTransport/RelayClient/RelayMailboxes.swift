@@ -22,8 +22,6 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
     get throws { try turns.turn { $0 } }
   }
 
-  private static var maximumGrants: Int { 16 }
-
   /// The mailboxes of the zones that go over the relay, by tag, with the keys of this moment.
   ///
   /// - Parameter joining: a group that this device is about to join.
@@ -87,38 +85,25 @@ package struct RelayMailboxes<Turns: ReplicaTurns> {
 
   // MARK: Keys from handoffs
 
-  /// Returns the name of the fact that holds the keys that were handed to this device.
-  package static func grantsFact(_ group: GroupID) -> String { "relay.granted.\(group.hex)" }
-
   /// The keys that were handed to this device in handoffs.
   func grantedKeys(of group: GroupID) throws -> [MailboxKey] {
     let engine = try engine
-    guard let bytes = try engine.store.facts.value(of: RelayMailboxes.grantsFact(group)) else {
-      return []
-    }
-    var reader = ByteReader(bytes)
-    var keys: [MailboxKey] = []
-    let count = try reader.count(
-      "granted keys", itemBytes: 1, atMost: RelayMailboxes.maximumGrants)
-    for _ in 0..<count {
-      let sealed = try reader.blob("granted key", atMost: 256)
+    let granted = try engine.store.facts.value(of: RelayGrants.fact(of: group)) ?? []
+    return try granted.map { sealed in
       let (root, epoch) = try RelayAccessRoot.open(sealed, with: engine.identity.boxPair)
-      keys.append(MailboxKey(id: epoch, root: root))
+      return MailboxKey(id: epoch, root: root)
     }
-    return keys
   }
 
   /// Keeps a key that was handed to this device in a handoff.
   func keep(granted key: MailboxKey, of group: GroupID) throws {
     let keys = [key] + (try grantedKeys(of: group)).filter { $0 != key }
     try turns.turn { engine in
-      var writer = ByteWriter()
-      writer.varint(min(keys.count, RelayMailboxes.maximumGrants))
-      for key in keys.prefix(RelayMailboxes.maximumGrants) {
-        writer.blob(try key.root.seal(epoch: key.id, to: engine.identity.publicKeys.boxKey))
+      let sealed = try keys.prefix(RelayGrants.maximumCount).map {
+        try $0.root.seal(epoch: $0.id, to: engine.identity.publicKeys.boxKey)
       }
       try engine.store.transaction {
-        try engine.store.facts.set(RelayMailboxes.grantsFact(group), to: writer.bytes)
+        try engine.store.facts.set(RelayGrants.fact(of: group), to: sealed)
       }
     }
   }

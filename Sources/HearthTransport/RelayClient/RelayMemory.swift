@@ -15,9 +15,9 @@ package struct FactMemory<S: Store>: RelayMemory {
 
   package init(store: S) { self.store = store }
 
-  package func load(_ name: String) throws -> [UInt8]? { try store.facts.value(of: name) }
+  package func load(_ name: String) throws -> [UInt8]? { try store.facts.bytes(of: name) }
 
   package func save(_ name: String, _ bytes: [UInt8]) throws {
-    try store.transaction { try store.facts.set(name, to: bytes) }
+    try store.transaction { try store.facts.setBytes(of: name, to: bytes) }
   }
 }

@@ -19,7 +19,8 @@ struct CausalityTests {
       let position = Dot(
         author: author, sequence: written[author] + 1 + UInt64(random.below(2)))
       let known = known(after: written, found, authors, by: position, &random)
-      found.append(Causality.Statement(position: position, stated: known, known: known))
+      found.append(
+        Causality.Statement(position: position, name: author, stated: known, more: Frontier()))
       written.advance(author, to: position.sequence)
     }
     return found
@@ -30,7 +31,7 @@ struct CausalityTests {
     by position: Dot, _ random: inout SplitMix64
   ) -> Frontier {
     if random.oneIn(3), !found.isEmpty {
-      return random.pick(found).known
+      return random.pick(found).stated
     }
     var known = written
     if random.oneIn(2) {
@@ -55,7 +56,7 @@ struct CausalityTests {
       for earlier in 0..<place {
         let dot = order[earlier]
         let isOwn = dot.author == position.author
-        let isCited = statements.contains { $0.position == position && $0.known.covers(dot) }
+        let isCited = statements.contains { $0.position == position && $0.stated.covers(dot) }
         if isOwn || isCited { row.formUnion(rows[earlier].union([earlier])) }
       }
       rows.append(row)

@@ -107,24 +107,32 @@ enum RelayFixture {
   static let roster = RelayRosterReport.digest(
     managers: [run(0, 32)], authors: [run(1, 32)])
 
+  static func prove(
+    _ cursor: RelayCursor?, author: RelayAuthorProof? = nil
+  ) throws -> RelayFrame<RelayRequest> {
+    let access = try accessPair()
+    return RelayFrame(
+      request: 3,
+      .prove(
+        RelayProof(
+          channel: 3, keyID: RelayAccess.keyID(of: access.publicKey.bytes),
+          clientNonce: binding.clientNonce,
+          signature: RelayAccess.prove(access, mailbox: mailbox.bytes, binding: binding),
+          cursor: cursor, author: author)))
+  }
+
   static func requests() throws -> [RelayFrame<RelayRequest>] {
     let access = try accessPair()
     let manager = try managerPair()
-    let proof = RelayAccess.prove(access, mailbox: mailbox.bytes, binding: binding)
     let cursor = RelayCursor(generation: generation, position: 300)
-    let proofs = [cursor, nil].map { cursor in
-      RelayFrame<RelayRequest>(
-        request: 3,
-        .prove(
-          RelayProof(
-            channel: 3, keyID: RelayAccess.keyID(of: access.publicKey.bytes),
-            clientNonce: binding.clientNonce, signature: proof, cursor: cursor)))
-    }
+    let author = RelayAuthorProof(
+      key: manager.publicKey.bytes,
+      signature: RelayAccess.proveAuthor(manager, mailbox: mailbox.bytes, binding: binding))
     let names = [Array("a".utf8), Array("bb".utf8)]
     return [
       RelayFrame(request: 1, .hello(minimumVersion: 2, maximumVersion: 2)),
       RelayFrame(request: 2, .open(channel: 3, mailbox: mailbox)),
-    ] + proofs + [
+      try prove(cursor), try prove(nil),
       try create(creation(), nil), try create(childCreation(), parent),
       RelayFrame(request: 5, .close(channel: 3)),
       RelayFrame(
@@ -150,21 +158,19 @@ enum RelayFixture {
         request: 8,
         .list(
           channel: 3, after: 0, limit: 1, isLiveOnly: true, author: manager.publicKey.bytes)),
-      RelayFrame(
-        request: 3,
-        .prove(
-          RelayProof(
-            channel: 3, keyID: RelayAccess.keyID(of: access.publicKey.bytes),
-            clientNonce: binding.clientNonce, signature: proof, cursor: nil,
-            author: RelayAuthorProof(
-              key: manager.publicKey.bytes,
-              signature: RelayAccess.proveAuthor(
-                manager, mailbox: mailbox.bytes, binding: binding))))),
+      try prove(nil, author: author),
       RelayFrame(request: 19, .reset(channel: 3)),
       RelayFrame(request: .max, .ping), RelayFrame(request: 17, .goodbye),
       RelayFrame(request: 18, .putPacked(channel: 3, items: packed)),
     ]
   }
+
+  static let rosterReport = RelayRosterReport(
+    seats: [
+      RelaySeat(key: run(0, 32), rank: .manager, usedBytes: 300, entries: 2),
+      RelaySeat(key: run(1, 32), rank: .author),
+      RelaySeat(key: run(2, 32), rank: .struck, usedBytes: 1, entries: 1),
+    ], guests: RelaySeat(key: [], rank: .guest, usedBytes: 128, entries: 1))
 
   static func replies() throws -> [RelayFrame<RelayReply>] {
     let keyID = RelayAccess.keyID(of: try accessPair().publicKey.bytes)
@@ -207,15 +213,7 @@ enum RelayFixture {
       RelayFrame(request: 0, .closed(channel: 3, fault)),
       RelayFrame(request: 0, .farewell(fault)),
       RelayFrame(request: 0, .pushedPacked(channel: 3, from: 300, items: packed)),
-      RelayFrame(
-        request: 15,
-        .roster(
-          RelayRosterReport(
-            seats: [
-              RelaySeat(key: run(0, 32), rank: .manager, usedBytes: 300, entries: 2),
-              RelaySeat(key: run(1, 32), rank: .author),
-              RelaySeat(key: run(2, 32), rank: .struck, usedBytes: 1, entries: 1),
-            ], guests: RelaySeat(key: [], rank: .guest, usedBytes: 128, entries: 1)))),
+      RelayFrame(request: 15, .roster(rosterReport)),
     ]
   }
 }

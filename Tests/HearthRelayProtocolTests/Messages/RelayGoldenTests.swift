@@ -110,7 +110,15 @@ struct RelayGoldenTests {
       try RelayAccess.verify(
         proof, mailbox: mailbox, binding: good, key: RelayFixture.managerPair().publicKey)
     }
-    // A proof is no creation, and a creation's signature covers the credential and the parent.
+  }
+
+  @Test("a proof is no creation, whose signature covers the credential and the parent")
+  func creations() throws {
+    let access = try RelayFixture.accessPair()
+    let key = access.publicKey
+    let mailbox = RelayFixture.mailbox.bytes
+    let good = RelayFixture.binding
+    let proof = RelayAccess.prove(access, mailbox: mailbox, binding: good)
     let creation = try RelayFixture.creation()
     #expect(throws: CryptoError(.badSignature, "")) {
       try RelayAccess.verifyCreation(

@@ -7,14 +7,82 @@ import Testing
 @testable import HearthRelayProtocol
 @testable import HearthSync
 
-@Suite("Packed frames between a client's session and the relay")
-struct PackingSessionTests {
-  private func item(_ number: Int, bytes: Int = 80, isReplaceable: Bool = false) -> RelayPut {
-    let blob = (0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 5) } + [UInt8(number & 255)]
-    return RelayPut(
-      name: Array("some long name \(number)".utf8), isReplaceable: isReplaceable, blob: blob)
+private func item(_ number: Int, bytes: Int = 80, isReplaceable: Bool = false) -> RelayPut {
+  let blob = (0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 5) } + [UInt8(number & 255)]
+  return RelayPut(
+    name: Array("some long name \(number)".utf8), isReplaceable: isReplaceable, blob: blob)
+}
+
+/// Clients of one mailbox that do what chance says.
+private struct RandomClients {
+  let world: ClientWorld
+  let clients: [ClientWorld.Client]
+  let mailbox = Identifier(high: 7, low: 7)
+  private var random: SplitMix64
+  private var keys: [UInt8] = [1]
+  private var names: [[UInt8]] = []
+
+  init(_ count: Int, in world: ClientWorld, seed: UInt64) throws {
+    self.world = world
+    clients = try (0..<count).map { try world.client(UInt8(0x31 + $0)) }
+    random = SplitMix64(seed: seed)
   }
 
+  /// One of them does something, and maybe some time passes.
+  mutating func act() throws {
+    let client = clients[Int.random(in: clients.indices, using: &random)]
+    let access = try ClientWorld.access(keys)
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0...4: put(by: client, access)
+    case 5:
+      if let name = names.randomElement(using: &random) {
+        client.session.know(access, cursor: nil, now: world.now)
+        _ = world.begin(client, mailbox, .remove([name]))
+      }
+    case 6:
+      client.session.know(access, cursor: nil, now: world.now)
+      client.session.listen(to: mailbox, true, now: world.now)
+    case 7:
+      world.cut(client)
+      client.session.lost(.unreachable("cut"), now: world.now)
+    case 8: try rotate(by: client)
+    default:
+      if let line = client.line {
+        world.core.handle(.congested(line, true))
+        _ = world.ask(clients[0], access, .put([one()]))
+        world.core.handle(.congested(line, false))
+      }
+    }
+    world.run(upTo: [0, 50, 3_000].randomElement(using: &random) ?? 0)
+  }
+
+  /// Puts several at once, and the next before the answer.
+  private mutating func put(by client: ClientWorld.Client, _ access: MailboxAccess) {
+    let puts = (0..<Int.random(in: 1...3, using: &random)).map { _ in one() }
+    names += puts.map(\.name)
+    client.session.know(access, cursor: nil, now: world.now)
+    _ = world.begin(client, mailbox, .put(puts))
+    _ = world.begin(client, mailbox, .put([one()]))
+  }
+
+  private mutating func one() -> RelayPut {
+    let number = Int.random(in: 0..<40, using: &random)
+    let bytes = [0, 3, 80, 80, 200, 3_000, 20_000].randomElement(using: &random) ?? 0
+    return item(number, bytes: bytes, isReplaceable: number % 3 == 0)
+  }
+
+  /// Sets a new access key, of which all then know.
+  private mutating func rotate(by client: ClientWorld.Client) throws {
+    keys = [keys[0] + 1] + keys
+    client.session.know(try ClientWorld.access(keys), cursor: nil, now: world.now)
+    _ = world.begin(client, mailbox, .rotate)
+    let all = try ClientWorld.access(keys)
+    for other in clients { other.session.know(all, cursor: nil, now: world.now) }
+  }
+}
+
+@Suite("Packed frames between a client's session and the relay")
+struct PackingSessionTests {
   /// How often both sides were compared.
   private struct Compared {
     var puts = 0
@@ -122,62 +190,20 @@ struct PackingSessionTests {
   @Test(
     "Both sides know the same, whatever is put, refused, lost and opened anew", arguments: 0..<40)
   func random(seed: UInt64) throws {
-    var random = SplitMix64(seed: seed)
     let world = try ClientWorld {
       $0.mailboxAppendsPerMinute = 60
       $0.quota.bytes = 60_000
       $0.maximumPushBytes = 4_000
     }
-    let clients = try (0..<3).map { try world.client(UInt8(0x31 + $0)) }
-    let mailbox = Identifier(high: 7, low: 7)
-    var keys: [UInt8] = [1]
-    var names: [[UInt8]] = []
+    var chance = try RandomClients(3, in: world, seed: seed)
+    let clients = chance.clients
     var compared = Compared()
     for step in 0..<40 {
-      let client = clients[Int.random(in: 0..<3, using: &random)]
-      let access = try ClientWorld.access(keys)
-      func one() -> RelayPut {
-        let number = Int.random(in: 0..<40, using: &random)
-        let bytes = [0, 3, 80, 80, 200, 3_000, 20_000].randomElement(using: &random) ?? 0
-        return item(number, bytes: bytes, isReplaceable: number % 3 == 0)
-      }
-      switch Int.random(in: 0..<10, using: &random) {
-      case 0...4:
-        let puts = (0..<Int.random(in: 1...3, using: &random)).map { _ in one() }
-        names += puts.map(\.name)
-        // Several at once, and the next before the answer.
-        client.session.know(access, cursor: nil, now: world.now)
-        _ = world.begin(client, mailbox, .put(puts))
-        _ = world.begin(client, mailbox, .put([one()]))
-      case 5:
-        if let name = names.randomElement(using: &random) {
-          client.session.know(access, cursor: nil, now: world.now)
-          _ = world.begin(client, mailbox, .remove([name]))
-        }
-      case 6:
-        client.session.know(access, cursor: nil, now: world.now)
-        client.session.listen(to: mailbox, true, now: world.now)
-      case 7:
-        world.cut(client)
-        client.session.lost(.unreachable("cut"), now: world.now)
-      case 8:
-        keys = [keys[0] + 1] + keys
-        client.session.know(try ClientWorld.access(keys), cursor: nil, now: world.now)
-        _ = world.begin(client, mailbox, .rotate)
-        let all = try ClientWorld.access(keys)
-        for other in clients { other.session.know(all, cursor: nil, now: world.now) }
-      default:
-        if let line = client.line {
-          world.core.handle(.congested(line, true))
-          _ = world.ask(clients[0], access, .put([one()]))
-          world.core.handle(.congested(line, false))
-        }
-      }
-      world.run(upTo: [0, 50, 3_000].randomElement(using: &random) ?? 0)
+      try chance.act()
       if step % 3 == 2 {
         world.run(upTo: 40_000)
         for client in clients {
-          expectEqual(world, client, mailbox, "seed \(seed), step \(step)", &compared)
+          expectEqual(world, client, chance.mailbox, "seed \(seed), step \(step)", &compared)
         }
       }
     }

@@ -45,6 +45,18 @@ struct NegativeProofTests {
     if case .fault(let fault) = reply { fault.code == code } else { false }
   }
 
+  /// Makes the mailbox at a relay.
+  private func makeMailbox(
+    at address: RelayAddress, _ relayID: Bytes32, by pair: SigningKeyPair
+  ) async throws {
+    let maker = try await WireClient.connect(to: address)
+    let made = try await WireEntry(mailbox: mailbox, relayID: relayID).enter(
+      maker, pair, creates: true)
+    guard case .opened = made else {
+      throw RelayError(.notFound, "no mailbox but \(made)")
+    }
+  }
+
   @Test(
     "Negative 21: a proof serves once, at one relay, under one certificate, for one mailbox")
   func proofs() async throws {
@@ -53,17 +65,8 @@ struct NegativeProofTests {
     let other = try RelayServerIdentity(master: CoreWorld.key(0x45))
     let elsewhere = try TestFolder()
     let second = try ServerShelf.start(elsewhere, other, .unhurried)
-    for (address, id) in [
-      (shelf.server.address, shelf.identity.relayID), (second.address, other.relayID),
-    ] {
-      let maker = try await WireClient.connect(to: address)
-      let made = try await WireEntry(mailbox: mailbox, relayID: id).enter(
-        maker, pair, creates: true)
-      guard case .opened = made else {
-        Issue.record("no mailbox but \(made)")
-        return
-      }
-    }
+    try await makeMailbox(at: shelf.server.address, shelf.identity.relayID, by: pair)
+    try await makeMailbox(at: second.address, other.relayID, by: pair)
     let client = try await WireClient.connect(to: shelf.server.address)
     let right = { (nonce: Bytes32) in
       Bound(

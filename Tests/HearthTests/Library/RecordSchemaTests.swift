@@ -89,6 +89,16 @@ private struct Renamed: Record {
   }
 }
 
+/// Refers to a type that the application does not declare.
+private struct Guest: Record {
+  var id = Key<Guest>()
+  var host: Key<Plain>?
+
+  static let schema = Schema<Guest>("guest", 9) {
+    Reference(1, \.host, onDelete: .nullify)
+  }
+}
+
 @Suite("Declarations")
 struct RecordSchemaTests {
   private static let name = "org.example.plain"
@@ -104,6 +114,7 @@ struct RecordSchemaTests {
     AppSchema(name, [BadName.self]),
     AppSchema("Plain", [Plain.self]),
     AppSchema("org.example.pläin", [Plain.self]),
+    AppSchema(name, [Guest.self]),
     AppSchema(name, []) { Rule(Plain.self, .child, may: .create) },
     AppSchema(name, [Plain.self]) { Rule(Plain.self, .child, may: .change(\.name.count)) },
   ]

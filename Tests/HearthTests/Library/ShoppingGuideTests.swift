@@ -59,6 +59,13 @@ struct ShoppingGuideTests {
     }
     #expect(articles.map(\.id) == [milk] && found.map(\.id) == [milk])
     #expect(count == 1 && pieces == 2)
+    let rows = try await zone.sql(
+      """
+      SELECT shop.name, sum(article.quantity) AS pieces
+      FROM article JOIN shop ON shop.id = article.shop GROUP BY shop.id
+      """)
+    let sum = try rows.first?.value("pieces", as: Int64.self)
+    #expect(sum == 2)
     var shown = zone.observe(open).makeAsyncIterator()
     let first = try await shown.next()
     #expect(first?.map(\.name) == ["Milk"])
@@ -82,7 +89,7 @@ struct ShoppingGuideTests {
 
   @Test("Every block of code in the guide is in this file")
   func compiled() throws {
-    try GuideCode.check("shopping-list.md", isIn: #filePath, blocks: 9)
+    try GuideCode.check("shopping-list.md", isIn: #filePath, blocks: 10)
   }
 }
 

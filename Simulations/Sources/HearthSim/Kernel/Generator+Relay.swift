@@ -59,40 +59,10 @@ extension Generator {
   private mutating func draw(_ trouble: Trouble, _ names: [String], through end: Int) {
     switch trouble {
     case .lines: break
-    case .crashes:
-      for at in moments(8, through: end) {
-        switch chance.below(6) {
-        case 0: step(at, "relay", "kill")
-        case 1: step(at, "relay", "power")
-        case 2, 3: step(at, "relay", "power", ["in=\(chance.within(1...40))"])
-        default:
-          let verb = chance.pick(["disk-error", "sync-error", "disk-full"])
-          step(at, "relay", verb, ["in=\(chance.within(1...20))", "for=\(chance.within(1...3))"])
-        }
-      }
-    case .oldImages:
-      let at = 600_000 + chance.below(end / 2)
-      step(at, "relay", "save", ["r0"])
-      for back in moments(2, through: end) where back > at {
-        switch chance.below(4) {
-        case 0: step(back, "relay", "wipe")
-        case 1: step(back, "relay", "rollback", ["r0", "told"])
-        default: step(back, "relay", "rollback", ["r0"])
-        }
-      }
+    case .crashes: crashes(through: end)
+    case .oldImages: oldImages(through: end)
     case .lies: lies(names, through: end)
-    case .garbage:
-      for at in moments(4, through: end) {
-        let (verb, word) = chance.pick([
-          ("omit", "200"), ("spoil", "30"), ("repeat", "100"), ("swap", "on"), ("omit", "1000"),
-        ])
-        step(at, "relay", verb, [word])
-        step(
-          at + chance.within(60_000...6 * Generator.hour), "relay", verb,
-          [
-            verb == "swap" ? "off" : "0"
-          ])
-      }
+    case .garbage: garbage(through: end)
     case .quota:
       let at = 600_000 + chance.below(end - 600_000)
       step(at, "relay", "quota", ["\(chance.pick([0, 4_000, 20_000]))"])
@@ -111,6 +81,48 @@ extension Generator {
         step(at + 500, other, "tally", ["k0", "add", "1"])
         step(at + 1_000, one, "sync")
       }
+    }
+  }
+
+  /// The relay's program or machine stops, or its disk fails.
+  private mutating func crashes(through end: Int) {
+    for at in moments(8, through: end) {
+      switch chance.below(6) {
+      case 0: step(at, "relay", "kill")
+      case 1: step(at, "relay", "power")
+      case 2, 3: step(at, "relay", "power", ["in=\(chance.within(1...40))"])
+      default:
+        let verb = chance.pick(["disk-error", "sync-error", "disk-full"])
+        step(at, "relay", verb, ["in=\(chance.within(1...20))", "for=\(chance.within(1...3))"])
+      }
+    }
+  }
+
+  /// The relay is put back to an old state, or to nothing.
+  private mutating func oldImages(through end: Int) {
+    let at = 600_000 + chance.below(end / 2)
+    step(at, "relay", "save", ["r0"])
+    for back in moments(2, through: end) where back > at {
+      switch chance.below(4) {
+      case 0: step(back, "relay", "wipe")
+      case 1: step(back, "relay", "rollback", ["r0", "told"])
+      default: step(back, "relay", "rollback", ["r0"])
+      }
+    }
+  }
+
+  /// For a while the relay omits, damages, repeats or swaps what it gives.
+  private mutating func garbage(through end: Int) {
+    for at in moments(4, through: end) {
+      let (verb, word) = chance.pick([
+        ("omit", "200"), ("spoil", "30"), ("repeat", "100"), ("swap", "on"), ("omit", "1000"),
+      ])
+      step(at, "relay", verb, [word])
+      step(
+        at + chance.within(60_000...6 * Generator.hour), "relay", verb,
+        [
+          verb == "swap" ? "off" : "0"
+        ])
     }
   }
 

@@ -307,20 +307,28 @@ struct Generator {
           ["missed", "-"], ["duplicate", "-"],
         ]))
     case "rename-self": step(at, device, verb, ["Canary \(chance.below(100))"])
-    case "complete" where chance.happens(perMille: 200):
-      // Two do the same at nearly the same time.
-      step(at, device, verb, [chore])
-      step(at + chance.below(60_000), chance.pick(plan.devices).name, verb, [chore])
-    case "complete" where chance.happens(perMille: 150):
+    case "complete": complete(chore, at: at, by: device)
+    default: step(at, device, verb, [chore])
+    }
+  }
+
+  /// Somebody does a chore, and maybe another one at nearly the same time.
+  private mutating func complete(_ chore: String, at: Int, by device: String) {
+    if chance.happens(perMille: 200) {
+      // Two do the same.
+      step(at, device, "complete", [chore])
+      step(at + chance.below(60_000), chance.pick(plan.devices).name, "complete", [chore])
+    } else if chance.happens(perMille: 150) {
       // Two note that a third has done it.
       let by = "by=\(chance.pick(plan.devices).name)"
-      step(at, device, verb, [chore, by])
-      step(at + chance.below(60_000), chance.pick(plan.devices).name, verb, [chore, by])
-    case "complete" where chance.happens(perMille: 60):
+      step(at, device, "complete", [chore, by])
+      step(at + chance.below(60_000), chance.pick(plan.devices).name, "complete", [chore, by])
+    } else if chance.happens(perMille: 60) {
       // It is really done once more before long, by somebody who knows of the first time.
-      step(at, device, verb, [chore])
-      step(at + chance.within(60_000...30_000_000), device, verb, [chore, "early"])
-    default: step(at, device, verb, [chore])
+      step(at, device, "complete", [chore])
+      step(at + chance.within(60_000...30_000_000), device, "complete", [chore, "early"])
+    } else {
+      step(at, device, "complete", [chore])
     }
   }
 }

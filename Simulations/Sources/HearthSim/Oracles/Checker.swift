@@ -25,6 +25,8 @@ struct Checker {
   private var repeating: Set<DeviceID> = []
   /// The greatest time that each device accepted from others.
   private var acceptedTimes: [Int: HybridTime] = [:]
+  /// The greatest time of each device's own changes, those of the members' log included.
+  private var ownTimes: [Int: HybridTime] = [:]
   /// The time of each device's last write.
   private var lastTimes: [Int: HybridTime] = [:]
   /// Nonce → hash of the sealed bytes it stands in.
@@ -73,6 +75,7 @@ struct Checker {
     reached[device.index] = nil
     lastTimes[device.index] = nil
     acceptedTimes[device.index] = nil
+    ownTimes[device.index] = nil
     // What it alone had reached may be reached again with other changes.
     digests = digests.filter { $0.value.device !== device }
     decisions = decisions.filter { $0.value.device !== device }
@@ -110,12 +113,7 @@ struct Checker {
     if let last = lastTimes[device.index], last.milliseconds <= limit, time <= last {
       throw world.fail(.clocks, device, "its clock went back below its own last write")
     }
-    // A clock that is ahead of a corrected wall clock steps back, below whatever it had accepted.
-    let own = device.running?.engine.zones.flatMap(\.heads).filter {
-      $0.author.device == device.deviceID
-    }
-    let times = (own ?? []).map(\.time) + [lastTimes[device.index]].compactMap { $0 }
-    if times.contains(where: { $0.milliseconds > limit }) { acceptedTimes[device.index] = nil }
+    noteStepBack(device, limit: limit)
     if let last = acceptedTimes[device.index], last.milliseconds <= limit, time <= last {
       throw world.fail(.clocks, device, "wrote before what it had accepted from others")
     }
@@ -148,12 +146,22 @@ struct Checker {
     throw world.fail(.convergence, device, "it was told: \(notice.text)")
   }
 
+  /// Forgets what a device had accepted when its own time is beyond its corrected wall clock: its
+  /// clock steps back with its next change, of whatever log, below whatever it had accepted.
+  private mutating func noteStepBack(_ device: SimDevice, limit: UInt64) {
+    let times = [ownTimes[device.index], lastTimes[device.index]].compactMap { $0 }
+    guard times.contains(where: { $0.milliseconds > limit }) else { return }
+    acceptedTimes[device.index] = nil
+    ownTimes[device.index] = nil
+  }
+
   /// Remembers the greatest time that the device accepted from others: it writes after that.
   private mutating func noteTimes(
     _ device: SimDevice, before: [ZoneID: Frontier], in world: World
   ) {
     guard let engine = device.running?.engine else { return }
     let limit = device.clock.wall(at: world.now) + HybridClock.maximumLeadMilliseconds
+    noteStepBack(device, limit: limit)
     for zone in engine.zones where zone.database == .shared {
       for head in zone.heads
       where head.author.device != engine.device && head.time.milliseconds <= limit
@@ -214,6 +222,9 @@ struct Checker {
 
   private mutating func moved(_ device: SimDevice, in world: World) throws {
     guard let engine = device.running?.engine else { return }
+    for head in engine.zones.flatMap(\.heads) where head.author.device == device.deviceID {
+      ownTimes[device.index] = max(ownTimes[device.index] ?? head.time, head.time)
+    }
     for zone in engine.zones where zone.database == .shared {
       if let before = try reached[device.index]?[zone.id].map({
         try unrefuted(unforked($0, engine, in: world), of: zone.id, engine, in: world)

@@ -108,25 +108,7 @@ struct Reach {
     host.clock.set(to: world.now, at: world.now)
     let fresh = try world.addFresh(named: "FreshByArchive")
     do {
-      let secret = try host.invite(uses: 1, at: world.now)
-      try host.exchange(at: world.now)
-      host.giveFiles(to: fresh)
-      for (file, bytes) in world.archive.sorted(by: { $0.key < $1.key })
-      where fresh.folder.files[file] == nil && world.isHonest(file) {
-        // A snapshot of before is one more way to begin; the whole log is looked at here.
-        if case .blob = file { continue }
-        fresh.folder.put(file, bytes)
-      }
-      try fresh.start(at: world.now)
-      guard try fresh.join(secret, at: world.now) != nil else { return }
-      try fresh.exchange(at: world.now)
-      // Somebody may have made a key beside the invitation: whoever let the device in gives it.
-      for _ in 0..<2 {
-        fresh.giveFiles(to: host)
-        try host.exchange(at: world.now)
-        host.giveFiles(to: fresh)
-        try fresh.exchange(at: world.now)
-      }
+      guard try joinsByArchive(fresh, invitedBy: host) else { return }
     } catch let violation as Violation {
       throw violation
     } catch {
@@ -148,5 +130,29 @@ struct Reach {
         "all that ever was leads to another state: "
           + "\(try Settling.difference(fresh, host, in: home))")
     }
+  }
+
+  /// Lets a device join that has every segment ever stored; false if it is not let in at once.
+  private func joinsByArchive(_ fresh: SimDevice, invitedBy host: SimDevice) throws -> Bool {
+    let secret = try host.invite(uses: 1, at: world.now)
+    try host.exchange(at: world.now)
+    host.giveFiles(to: fresh)
+    for (file, bytes) in world.archive.sorted(by: { $0.key < $1.key })
+    where fresh.folder.files[file] == nil && world.isHonest(file) {
+      // A snapshot of before is one more way to begin; the whole log is looked at here.
+      if case .blob = file { continue }
+      fresh.folder.put(file, bytes)
+    }
+    try fresh.start(at: world.now)
+    guard try fresh.join(secret, at: world.now) != nil else { return false }
+    try fresh.exchange(at: world.now)
+    // Somebody may have made a key beside the invitation: whoever let the device in gives it.
+    for _ in 0..<2 {
+      fresh.giveFiles(to: host)
+      try host.exchange(at: world.now)
+      host.giveFiles(to: fresh)
+      try fresh.exchange(at: world.now)
+    }
+    return true
   }
 }

@@ -150,19 +150,7 @@ struct WholeState {
     let fresh = try world.addFresh(named: "Fresh")
     do {
       if bySnapshot, !isWithheld { try host.publishSnapshot() }
-      let secret = try host.invite(uses: 1, at: world.now)
-      _ = try host.sync(at: world.now)
-      host.giveFiles(to: fresh, withSnapshots: bySnapshot)
-      try fresh.start(at: world.now)
-      let report = try fresh.join(secret, at: world.now)
-      _ = try fresh.sync(at: world.now)
-      // Somebody may have made a key beside the invitation: whoever let the device in gives it.
-      for _ in 0..<2 {
-        fresh.giveFiles(to: host)
-        _ = try host.sync(at: world.now)
-        host.giveFiles(to: fresh)
-        _ = try fresh.sync(at: world.now)
-      }
+      let report = try join(fresh, invitedBy: host, bySnapshot: bySnapshot)
       (bySnapshot ? SimProbe.freshBySnapshot : .freshByLog).hit()
       guard bySnapshot == (report?.begunFromSnapshots ?? 0 > 0) else {
         let faults = report?.problems.map(\.fault) ?? []
@@ -189,6 +177,26 @@ struct WholeState {
     if model.isComplete, let found = try model.difference(on: fresh, in: home) {
       throw world.fail(.snapshots, fresh, "a tally is not what was written: \(found.text)")
     }
+  }
+
+  /// Lets a device join that has the files of its host alone, until both have all that they need.
+  private func join(
+    _ fresh: SimDevice, invitedBy host: SimDevice, bySnapshot: Bool
+  ) throws -> Round? {
+    let secret = try host.invite(uses: 1, at: world.now)
+    _ = try host.sync(at: world.now)
+    host.giveFiles(to: fresh, withSnapshots: bySnapshot)
+    try fresh.start(at: world.now)
+    let report = try fresh.join(secret, at: world.now)
+    _ = try fresh.sync(at: world.now)
+    // Somebody may have made a key beside the invitation: whoever let the device in gives it.
+    for _ in 0..<2 {
+      fresh.giveFiles(to: host)
+      _ = try host.sync(at: world.now)
+      host.giveFiles(to: fresh)
+      _ = try fresh.sync(at: world.now)
+    }
+    return report
   }
 }
 

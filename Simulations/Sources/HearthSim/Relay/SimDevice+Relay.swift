@@ -172,18 +172,7 @@ extension SimDevice {
       try withEngine { engine in
         let groups = Set(engine.zones.filter { $0.database == .shared }.map(\.group)).sorted()
         pardonMembers(of: engine, groups)
-        if frozenAtRelay.isEmpty {
-          let open = groups.filter {
-            engine.membership(of: $0).isActive(engine.device)
-              || engine.membership(of: $0).device(engine.device) == nil
-          }
-          try engine.withTurns { turns in
-            try await RelayReadmission(to: RelayMailboxes(at: way.relay, with: turns)).admit(
-              to: open, anchorFile: anchor, nowMilliseconds: now)
-          }
-        } else {
-          way.relay.client.directory.zones = try engine.mailboxes(at: way.relay)
-        }
+        try getIn(to: groups, over: way, with: &engine, at: now)
         let owed = try net.owedNews(to: self, engine.zones.map(\.tag))
         report = try engine.exchange(
           over: way, named: name, anchorFile: anchor, nowMilliseconds: now)
@@ -217,6 +206,28 @@ extension SimDevice {
       round.failure = round.failure ?? "\(error)"
     }
     net.ended(way, of: self)
+  }
+
+  /// Gets in for the groups that the device belongs to or means to join.
+  ///
+  /// A device that sees no more than there was does not ask the relay again.
+  private func getIn(
+    to groups: [GroupID], over way: SimRelayWay, with engine: inout Engine<ReplicaStore>,
+    at now: UInt64
+  ) throws {
+    guard frozenAtRelay.isEmpty else {
+      way.relay.client.directory.zones = try engine.mailboxes(at: way.relay)
+      return
+    }
+    let open = groups.filter {
+      engine.membership(of: $0).isActive(engine.device)
+        || engine.membership(of: $0).device(engine.device) == nil
+    }
+    let anchor = anchor
+    try engine.withTurns { turns in
+      try await RelayReadmission(to: RelayMailboxes(at: way.relay, with: turns)).admit(
+        to: open, anchorFile: anchor, nowMilliseconds: now)
+    }
   }
 
   private func pardonMembers(of engine: Engine<ReplicaStore>, _ groups: [GroupID]) {

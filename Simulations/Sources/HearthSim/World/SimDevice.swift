@@ -145,16 +145,17 @@ final class SimDevice {
       path: disk.path(for: "hearth.sqlite"),
       schema: isOldBuild ? OldBuild.schema : HouseholdSchema.all + Tally.schema,
       projections: isOldBuild ? [] : [HouseholdProjection()], vfs: SimDisk.vfsName)
-    if try store.facts.value(of: Incarnations.currentFact) == nil {
+    if try !store.facts.has(Incarnations.currentFact) {
       let first = try Incarnations.first(of: identity)
       try store.transaction {
-        try store.facts.set(
-          Incarnations.currentFact, to: first.fixedBytes)
+        try store.facts.set(Incarnations.currentFact, to: first)
       }
     }
-    var reader = ByteReader(try store.facts.value(of: Incarnations.currentFact) ?? [])
+    guard let incarnation = try store.facts.value(of: Incarnations.currentFact) else {
+      throw StoreError(.corrupt, "the incarnation is missing")
+    }
     var engine = try Engine(
-      store: store, identity: identity, incarnation: try reader.fixed64("incarnation"),
+      store: store, identity: identity, incarnation: incarnation,
       policy: HouseholdSchema.rolePolicy, nowMilliseconds: now)
     if case .moved(let reason) = try Anchor.judge(anchor, for: engine) {
       try NewIncarnation.begin(reason: reason, in: &engine, nowMilliseconds: now)

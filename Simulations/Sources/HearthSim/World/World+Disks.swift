@@ -69,50 +69,58 @@ extension World {
         SimProbe.anchorLost.hit()
       }
       try boot(device)
-    case "rollback":
-      guard let image = images[device.name + "/" + name] else { return true }
-      let zone = device.running == nil ? nil : device.home.flatMap { try? device.engine().zone($0) }
-      device.drop()
-      // A restored database beside an anchor that was not: the file outlives the copy of the rest.
-      let anchor = step.words.contains("database") ? try? device.disk.read("anchor") : nil
-      device.disk.restore(image)
-      // Where the disk is full there is no anchor afterwards, as after a copy.
-      if let anchor, (try? device.disk.write(anchor, to: "anchor")) != nil {
-        SimProbe.databaseRolledBack.hit()
-      }
-      if step.words.contains("unnoticed") {
-        unaware.insert(device.index)
-        putBackUnnoticed.insert(device.index)
-        checker.mayRepeat(device)
-        SimProbe.rolledBackUnnoticed.hit()
-      }
-      if !step.words.contains("unnoticed") { device.copies += 1 }
-      ledger.exempt(device: device.index)
-      SimProbe.rolledBack.hit()
-      checker.forget(device)
-      if let zone, !device.usesRelay { takeBackWhatNobodyHas(of: device, in: zone) }
-      try boot(device)
-      try rejoin(device, since: imageTimes[device.name + "/" + name] ?? now)
-    case "clone":
-      guard devices.count < 16, self.device(named: name) == nil, device.home != nil,
-        !device.isLost
-      else {
-        return true
-      }
-      let copy = SimDevice(
-        index: devices.count, copying: device, name: name,
-        disk: device.disk.clone(seed: Chance.mix(plan.seed ^ UInt64(devices.count) << 40)))
-      for file in device.folder.names {
-        if let bytes = device.folder.files[file] { copy.folder.put(file, bytes) }
-      }
-      add(copy)
-      SimProbe.cloned.hit()
-      copy.openedInvitations = device.openedInvitations
-      (copy.asked, copy.answered) = (device.asked, device.answered)
-      try boot(copy)
+    case "rollback": try rollBack(device, to: name, as: step.words)
+    case "clone": try clone(device, named: name)
     default: return false
     }
     return true
+  }
+
+  /// Restores a saved image, if there is one: all of it, or with `database` all but the anchor.
+  private func rollBack(_ device: SimDevice, to name: String, as words: [String]) throws {
+    guard let image = images[device.name + "/" + name] else { return }
+    let zone = device.running == nil ? nil : device.home.flatMap { try? device.engine().zone($0) }
+    device.drop()
+    // A restored database beside an anchor that was not: the file outlives the copy of the rest.
+    let anchor = words.contains("database") ? try? device.disk.read("anchor") : nil
+    device.disk.restore(image)
+    // Where the disk is full there is no anchor afterwards, as after a copy.
+    if let anchor, (try? device.disk.write(anchor, to: "anchor")) != nil {
+      SimProbe.databaseRolledBack.hit()
+    }
+    if words.contains("unnoticed") {
+      unaware.insert(device.index)
+      putBackUnnoticed.insert(device.index)
+      checker.mayRepeat(device)
+      SimProbe.rolledBackUnnoticed.hit()
+    }
+    if !words.contains("unnoticed") { device.copies += 1 }
+    ledger.exempt(device: device.index)
+    SimProbe.rolledBack.hit()
+    checker.forget(device)
+    if let zone, !device.usesRelay { takeBackWhatNobodyHas(of: device, in: zone) }
+    try boot(device)
+    try rejoin(device, since: imageTimes[device.name + "/" + name] ?? now)
+  }
+
+  /// Copies a device with its disk and its copy of the folder, unless that is too many.
+  private func clone(_ device: SimDevice, named name: String) throws {
+    guard devices.count < 16, self.device(named: name) == nil, device.home != nil,
+      !device.isLost
+    else {
+      return
+    }
+    let copy = SimDevice(
+      index: devices.count, copying: device, name: name,
+      disk: device.disk.clone(seed: Chance.mix(plan.seed ^ UInt64(devices.count) << 40)))
+    for file in device.folder.names {
+      if let bytes = device.folder.files[file] { copy.folder.put(file, bytes) }
+    }
+    add(copy)
+    SimProbe.cloned.hit()
+    copy.openedInvitations = device.openedInvitations
+    (copy.asked, copy.answered) = (device.asked, device.answered)
+    try boot(copy)
   }
 
   /// A device that was put back to before it joined does so again, by the same invitation or the

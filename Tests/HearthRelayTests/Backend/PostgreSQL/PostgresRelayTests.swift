@@ -148,10 +148,7 @@ struct PostgresRelayTests {
     let cluster = try PostgresCluster.shared.get()
     let url = cluster.url(of: try cluster.database(), password: "not-asked-for")
     let folders = [try TestFolder(), try TestFolder()]
-    _ = try RelayFolder(path: folders[0].path).identity()
-    try FileManager.default.copyItem(
-      atPath: "\(folders[0].path)/identity.key", toPath: "\(folders[1].path)/identity.key")
-    let relays = try folders.map { try RelayProcess($0, ["--backend", url]) }
+    let relays = try Self.processes(in: folders, over: url)
     #expect(relays[0].address.pin == relays[1].address.pin)
     let line = try String(
       contentsOfFile: "/proc/\(relays[0].process.processIdentifier)/cmdline", encoding: .utf8)
@@ -169,15 +166,7 @@ struct PostgresRelayTests {
     }
     let reader = clients[3]
     _ = try await reader.ask(.subscribe(channel: 0))
-    var asked: [(name: [UInt8], future: EventLoopFuture<RelayReply>)] = []
-    for round in 0..<50 {
-      for writer in 0..<3 {
-        let name = Array("\(writer)/\(round)".utf8)
-        let put = RelayRequest.put(
-          channel: 0, items: [RelayPut(name: name, blob: RandomBytes.make(1_024))])
-        asked.append((name, clients[writer].begin(put)))
-      }
-    }
+    let asked = Self.load(clients.prefix(3))
     _ = try await asked[45].future.get()
     #expect(relays[0].kill(SIGKILL) == SIGKILL)
     var acknowledged: [[UInt8]: UInt64] = [:]
@@ -190,8 +179,45 @@ struct PostgresRelayTests {
       Issue.record("the other relay does not go on")
       return
     }
+    try await Self.follow(reader, through: last[0].position)
+    let log = try PostgresRelayLog(PostgresAddress(url))
+    #expect(try log.verify() == [] && acknowledged.count >= 50)
+    try PostgresRelayTests.check(acknowledged, in: log, entry.mailbox)
+    #expect(relays[1].kill(SIGTERM) == 0)
+    for relay in relays { #expect(!relay.logged.contains("not-asked-for")) }
+    #expect(try Self.verification(of: url) == 0)
+  }
+
+  /// Two relay processes with one identity over one database.
+  private static func processes(
+    in folders: [TestFolder], over url: String
+  ) throws -> [RelayProcess] {
+    _ = try RelayFolder(path: folders[0].path).identity()
+    try FileManager.default.copyItem(
+      atPath: "\(folders[0].path)/identity.key", toPath: "\(folders[1].path)/identity.key")
+    return try folders.map { try RelayProcess($0, ["--backend", url]) }
+  }
+
+  /// Asks for fifty changes by each client, without waiting for answers.
+  private static func load(
+    _ writers: ArraySlice<WireClient>
+  ) -> [(name: [UInt8], future: EventLoopFuture<RelayReply>)] {
+    var asked: [(name: [UInt8], future: EventLoopFuture<RelayReply>)] = []
+    for round in 0..<50 {
+      for (number, writer) in writers.enumerated() {
+        let name = Array("\(number)/\(round)".utf8)
+        let put = RelayRequest.put(
+          channel: 0, items: [RelayPut(name: name, blob: RandomBytes.make(1_024))])
+        asked.append((name, writer.begin(put)))
+      }
+    }
+    return asked
+  }
+
+  /// Takes what is pushed, without a gap, as far as a position.
+  private static func follow(_ reader: WireClient, through last: UInt64) async throws {
     var seen: UInt64 = 0
-    while seen < last[0].position {
+    while seen < last {
       switch try await reader.push() {
       case .pushed(_, let entries):
         #expect(entries.first?.header.position == seen + 1)
@@ -200,18 +226,17 @@ struct PostgresRelayTests {
       default: Issue.record("closed")
       }
     }
-    let log = try PostgresRelayLog(PostgresAddress(url))
-    #expect(try log.verify() == [] && acknowledged.count >= 50)
-    try PostgresRelayTests.check(acknowledged, in: log, entry.mailbox)
-    #expect(relays[1].kill(SIGTERM) == 0)
-    for relay in relays { #expect(!relay.logged.contains("not-asked-for")) }
+  }
+
+  /// The exit code of `hearth-relay verify`.
+  private static func verification(of url: String) throws -> Int32 {
     let tool = Process()
     tool.executableURL = try RelayProcess.program()
     tool.arguments = ["verify", "--backend", url]
     tool.standardOutput = FileHandle.nullDevice
     try tool.run()
     tool.waitUntilExit()
-    #expect(tool.terminationStatus == 0)
+    return tool.terminationStatus
   }
 
   private static func check(

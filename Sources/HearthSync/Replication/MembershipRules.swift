@@ -10,9 +10,13 @@ package enum MembershipRules {
   /// Version 1 had a precedence table; version 2 uses the principles of decision 0056; in version 3
   /// the device that made a person's id goes before others that join under the id.
   package static var membershipRules: UInt64 { 3 }
-  private static var membershipRulesFact: String { "membership.rules" }
+  private static let fact = Fact(number: "membership.rules")
 
-  /// Rebuilds records that an earlier version judged by other membership rules.
+  /// Has the next start rebuild all records; the caller has a transaction open.
+  static func rejudgeAtStart(in store: some Store) throws { try store.facts.set(fact, to: nil) }
+
+  /// Rebuilds records that an earlier version judged by other membership rules, or that a damaged
+  /// log kept from being judged anew.
   ///
   /// The engine resolves membership at each start, but judges records only once, on arrival, so old
   /// judgements would persist. A zone with a damaged log keeps its records; verification reports
@@ -22,8 +26,7 @@ package enum MembershipRules {
   package static func followMembershipRules(
     in engine: inout Engine<some Store>, nowMilliseconds: UInt64
   ) throws {
-    let current = membershipRules.fixedBytes
-    guard try engine.store.facts.value(of: membershipRulesFact) != current else { return }
+    guard try engine.store.facts.value(of: fact) != membershipRules else { return }
     var isWhole = true
     for zone in engine.zones where zone.kind == .data {
       do {
@@ -33,6 +36,6 @@ package enum MembershipRules {
       }
     }
     guard isWhole else { return }
-    try engine.store.transaction { try engine.store.facts.set(membershipRulesFact, to: current) }
+    try engine.store.transaction { try engine.store.facts.set(fact, to: membershipRules) }
   }
 }
