@@ -130,6 +130,58 @@ struct AuthorRoomTests {
     }
   }
 
+  @Test("A newcomer keeps all that the inviter had, in however many parts it comes")
+  func parts() throws {
+    var family = try EngineFamily(4)
+    let announcements = try (1...3).flatMap { member in
+      try lives(200, of: member, in: family).announcements
+    }
+    #expect(announcements.count > WaitingRoom.maximumUnverifiedSegments)
+    _ = try family.members[0].receive(announcements, in: family.control, nowMilliseconds: now)
+    let made = try InvitationMaking.invite(
+      to: family.group, named: "Home", role: .member, admission: .auto, maximumUses: 1,
+      expiresMilliseconds: now * 2, in: &family.members[0], nowMilliseconds: now)
+    var engine = try EngineFamily.engine()
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &engine, nowMilliseconds: now)
+    #expect(opened.controlFrontier.entries.count > announcements.count)
+    for first in stride(from: 0, to: announcements.count, by: 90) {
+      let part = Array(announcements[first..<min(first + 90, announcements.count)])
+      let report = try engine.receive(part, in: family.control, nowMilliseconds: now)
+      #expect(report.refused.isEmpty, "from \(first)")
+    }
+    let logs = try (0...3).flatMap { try family.published($0, family.control) }
+    _ = try engine.receive(logs, in: family.control, nowMilliseconds: now)
+    #expect(try engine.zone(family.control).reached.covers(opened.controlFrontier))
+  }
+
+  @Test("A newcomer fetches first, and alone, the incarnations that the inviter had")
+  func first() throws {
+    var world = try NewcomerWorld()
+    let made = try world.invite()
+    for _ in 0..<2 { try world.sync(0) }
+    let id = world.family.control
+    let tag = try world.family.members[0].zone(id).tag
+    let before = Set(world.shelf.list(zoneTag: tag).segments)
+    for life in 0..<UInt64(5) {
+      var forge = try Forge(
+        world.family.members[1], world.family.zone, incarnation: (life + 2) << 32)
+      try world.shelf.put(forge.announce(world.family.members[1]))
+    }
+    let listing = world.shelf.list(zoneTag: tag)
+    var engine = try EngineFamily.engine()
+    let opened = try JoiningByInvitation.begin(
+      made.capsule, with: made.secret, in: &engine, nowMilliseconds: now)
+    var taking = try FetchRounds.taking(of: id, from: listing, in: engine.store)
+    let first = try FetchRounds.goOn(&taking, in: &engine, nowMilliseconds: now)
+    #expect(Set(first) == before)
+    try FetchRounds.receive(
+      first.map { ($0, try world.shelf.fetch($0)) }, &taking, in: &engine, nowMilliseconds: now)
+    #expect(try engine.zone(id).reached.covers(opened.controlFrontier))
+    let rest = try FetchRounds.goOn(&taking, in: &engine, nowMilliseconds: now)
+    #expect(Set(rest) == Set(listing.segments).subtracting(before) && rest.count == 5)
+  }
+
   @Test("Lives that nobody else has seen take no place from those that others have seen")
   func places() throws {
     let family = try EngineFamily(3)

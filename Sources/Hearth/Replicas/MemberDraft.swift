@@ -74,7 +74,9 @@ extension NodeReplicas {
   /// Empty replicas of this device, in memory.
   private func empty(under policy: RolePolicy) throws -> NodeReplicas {
     let (own, moment) = (engine, now())
-    return try NodeReplicas(lock: nil, anchorFile: NoAnchorFile(), now: now) {
+    return try NodeReplicas(
+      lock: nil, isShared: false, anchorFile: NoAnchorFile(), now: now
+    ) {
       let store = try ReplicaStore(path: ReplicaStore.inMemoryPath, schema: [])
       return NodeReplicas.Content(
         engine: try Engine(

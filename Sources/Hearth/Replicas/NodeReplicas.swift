@@ -36,7 +36,9 @@ final class NodeReplicas: ReplicaTurns {
   private var waitingCount = 0
   private var isHeld = true
   /// How many bytes of segments a turn applies, by what the last ones took.
-  private(set) var batchBytes = 256 * 1024
+  private(set) var batchBytes: Int
+  /// Whether somebody may wait for the end of a turn.
+  private let isShared: Bool
   private var isClosed = false
   /// Whether another process may have written since the observers were notified.
   private var wasReadAnew = false
@@ -48,11 +50,14 @@ final class NodeReplicas: ReplicaTurns {
   /// - Parameters:
   ///   - lock: keeps other processes away; nil where no other process knows of the replicas.
   ///   - waitMilliseconds: how long to wait for the lock after a wait for a transport.
+  ///   - isShared: whether somebody may wait for the end of a turn; else turns may be long.
   init(
-    lock: NodeLock?, waitMilliseconds: Int = 5_000, anchorFile: any AnchorFile,
-    now: @escaping @Sendable () -> UInt64, open: @escaping Opening
+    lock: NodeLock?, waitMilliseconds: Int = 5_000, isShared: Bool = true,
+    anchorFile: any AnchorFile, now: @escaping @Sendable () -> UInt64, open: @escaping Opening
   ) throws {
     self.lock = lock
+    self.isShared = isShared
+    batchBytes = isShared ? 256 * 1024 : NodeReplicas.unsharedBatchBytes
     self.anchorFile = anchorFile
     self.now = now
     self.waitMilliseconds = waitMilliseconds
@@ -73,10 +78,13 @@ final class NodeReplicas: ReplicaTurns {
   private static let turnSeconds = 0.015
   private static let leastBatchBytes = 32 * 1024
   private static let mostBatchBytes = 8 * 1024 * 1024
+  /// As much as may be pending in a zone: what belongs together comes together.
+  private static let unsharedBatchBytes = WaitingRoom.maximumBytes
 
   func turn<Result>(
     applying byteCount: Int, _ body: (inout Engine<ReplicaStore>) throws -> Result
   ) throws -> Result {
+    guard isShared else { return try body(&engine) }
     let began = DispatchTime.now().uptimeNanoseconds
     defer {
       let seconds = Double(DispatchTime.now().uptimeNanoseconds - began) / 1e9

@@ -25,6 +25,8 @@ struct PendingStorage<S: Store> {
     }.map(\.digest)
     let excess = WaitingRoom.excess(of: intake.waiting.values.map(\.entry)) {
       zone.deviceByTag[$0] != nil
+    } isExpected: {
+      zone.expects($0.tagAuthor, from: $0.first)
     }.filter { !keepsStrangers || !$0.value.isStranger }
     guard !excess.isEmpty else { return }
     let dropped = intake.drop { excess[$0.digest] != nil }

@@ -44,7 +44,8 @@ struct RoomRefusals: Equatable {
     var bytes: [WaitingRoom.Pool: Int] = [:]
     for entry in entries {
       let isKnown = zone.deviceByTag[entry.authorTag] != nil
-      guard entry.unverifiedKind(isKnown: isKnown) == nil else { continue }
+      let isVouched = zone.expects(entry.tagAuthor, from: entry.first)
+      guard entry.unverifiedKind(isKnown: isKnown, isVouched: isVouched) == nil else { continue }
       bytes[.zone, default: 0] += entry.byteCount
       bytes[.device(entry.authorTag), default: 0] += entry.byteCount
     }

@@ -69,9 +69,13 @@ package enum WaitingRoom {
   /// verify take no space of others, and each kind of them none of the other kind. The devices with
   /// the most pending bytes fill a zone last, so that no few devices use it up. O(n log n).
   ///
-  /// - Parameter isKnown: Whether the device with a tag is known.
+  /// - Parameters:
+  ///   - isKnown: Whether the device with a tag is known.
+  ///   - isExpected: Whether a segment belongs to a log of which somebody told who let this device
+  ///     in. It counts like a verified one of its device, until the log names the device.
   static func excess(
-    of entries: [PendingEntry], isKnown: (Identifier) -> Bool = { _ in true }
+    of entries: [PendingEntry], isKnown: (Identifier) -> Bool = { _ in true },
+    isExpected: (PendingEntry) -> Bool = { _ in false }
   ) -> [Identifier: Excess] {
     var unverified: [Refusals.Kind: Room] = [:]
     var devices: [Identifier: Room] = [:]
@@ -84,10 +88,11 @@ package enum WaitingRoom {
     var heldBack: Set<TagAuthor> = []
     var verified: [(entry: PendingEntry, deviceBytes: Int)] = []
     for entry in ordered {
-      let log = TagAuthor(tag: entry.authorTag, incarnation: entry.incarnation)
+      let log = entry.tagAuthor
       if entry.wait.isPartlyApplied, partlyApplied.insert(log).inserted { continue }
       if entry.wait.claim != nil, heldBack.insert(log).inserted { continue }
-      if let kind = entry.unverifiedKind(isKnown: isKnown(entry.authorTag)) {
+      let isVouched = isExpected(entry)
+      if let kind = entry.unverifiedKind(isKnown: isKnown(entry.authorTag), isVouched: isVouched) {
         let new = Room(bytes: maximumUnverifiedBytes, segments: maximumUnverifiedSegments)
         if !unverified[kind, default: new].take(entry) { excess[entry.digest] = .unverified(kind) }
         continue
@@ -128,10 +133,14 @@ extension PendingEntry {
   /// verified.
   ///
   /// Under an unknown key an author can be verified only if the author is known.
-  func unverifiedKind(isKnown: Bool) -> Refusals.Kind? {
+  ///
+  /// - Parameters:
+  ///   - isKnown: Whether the device is known.
+  ///   - isVouched: Whether somebody who let this device in had this part of the log.
+  func unverifiedKind(isKnown: Bool, isVouched: Bool) -> Refusals.Kind? {
     switch reason {
-    case .author: .stranger
-    case .epoch: isKnown ? nil : .stranger
+    case .author: isVouched ? nil : .stranger
+    case .epoch: isKnown || isVouched ? nil : .stranger
     case .format: .newer
     case .gap, .cause, .quarantine, .falseClaim: nil
     }

@@ -23,7 +23,8 @@ enum FetchRounds {
     _ taking: inout Taking, in engine: inout Engine<some Store>, nowMilliseconds: UInt64
   ) throws -> [SegmentName] {
     repeat {
-      let isDone = try taking.round.map { try isEnough($0, taking, in: engine) } ?? false
+      let isDone =
+        try taking.round.map { try !$0.isPartial && isEnough($0, taking, in: engine) } ?? false
       let former = isDone ? taking.vain : nil
       taking.round = nil
       let names = try nextFiles(
@@ -52,12 +53,12 @@ enum FetchRounds {
       try FetchChoice(engine: engine).worthFetching(
         plan.fetches(from: taking.listing, except: failed.union(taking.vain)), in: zone,
         nowMilliseconds: nowMilliseconds))
-    // Strangers' files would take the room of those that a newcomer needs.
-    let expected = names.filter { zone.expectedTags.contains($0.authorTag) }
-    if !expected.isEmpty {
-      names = expected + names.filter { !zone.expectedTags.contains($0.authorTag) }
-    }
     if let former { names.removeAll { !former.contains($0) } }
+    // A newcomer first takes, alone, what the inviter had. Strangers' files would take its room,
+    // and incarnations that the inviter refused would take the places of those that others cite.
+    let expected = names.filter { zone.expects($0.tagAuthor, from: $0.first) }
+    let isPartial = !expected.isEmpty && expected.count < names.count
+    if isPartial { names = expected }
     if Mutant.skipsOwnEarlierLives.isActive {
       let own = zone.authorTag(of: engine.device)
       names.removeAll { $0.authorTag == own }
@@ -71,7 +72,7 @@ enum FetchRounds {
     taking.rounds += 1
     taking.round = Taking.Round(
       names: affordable, failures: taking.failures, unread: taking.unread,
-      waiting: taking.waiting)
+      waiting: taking.waiting, isPartial: isPartial)
     return affordable
   }
 

@@ -53,14 +53,12 @@ package struct SyncPlan {
 
   /// Whether its author's log is here as far as a name says.
   func reaches(_ name: SegmentName) -> Bool {
-    let author = TagAuthor(tag: name.authorTag, incarnation: name.incarnation)
-    return (sequences[author] ?? 0) >= name.last
+    (sequences[name.tagAuthor] ?? 0) >= name.last
   }
 
   /// Whether a segment goes on where its author's log ends here.
   func isNext(_ name: SegmentName) -> Bool {
-    let author = TagAuthor(tag: name.authorTag, incarnation: name.incarnation)
-    let reached = sequences[author] ?? 0
+    let reached = sequences[name.tagAuthor] ?? 0
     return name.first <= reached + 1 && name.last > reached
   }
 

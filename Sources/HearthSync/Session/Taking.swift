@@ -24,6 +24,8 @@ struct Taking {
     let failures: Int
     let unread: Int
     let waiting: Int
+    /// Whether other files follow in the next round.
+    let isPartial: Bool
   }
 
   let zone: ZoneID

@@ -36,7 +36,9 @@ package struct ZoneState: Sendable {
   private(set) var deviceByTag: [Identifier: DeviceID] = [:]
   /// The opaque author tags by device.
   private var tagByDevice: [DeviceID: Identifier] = [:]
-  /// The author tags of the logs that somebody had who let this device in.
+  /// How far the logs go that somebody had who let this device in.
+  private var expectedLogs: [TagAuthor: UInt64] = [:]
+  /// The author tags of those logs.
   private(set) var expectedTags: Set<Identifier> = []
 
   init(
@@ -166,7 +168,18 @@ package struct ZoneState: Sendable {
 
   /// Registers logs that the zone has, although the log here does not name their devices yet.
   mutating func expect(_ logs: Frontier) {
-    expectedTags.formUnion(logs.entries.map { authorTag(of: $0.author.device) })
+    for entry in logs.entries {
+      let tag = authorTag(of: entry.author.device)
+      let log = TagAuthor(tag: tag, incarnation: entry.author.incarnation)
+      expectedLogs[log] = max(expectedLogs[log] ?? 0, entry.sequence)
+      expectedTags.insert(tag)
+    }
+  }
+
+  /// Whether a segment claims to belong to the part of a log that somebody had who let this device
+  /// in.
+  func expects(_ log: TagAuthor, from first: UInt64) -> Bool {
+    first <= expectedLogs[log] ?? 0
   }
 
   /// The hash of an encoded change in the chain of its log.
