@@ -4,6 +4,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SWIFT ?= swift
 OUT ?= docs/.docc-build
+# How many tests run at a time; some wait for a relay or a process most of the time.
+TEST_WIDTH ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 # The folders and files that hold Swift, as far as they exist.
 SWIFT_PATHS := $(wildcard Sources Tests Simulations Benchmarks Examples Package.swift)
@@ -27,6 +29,9 @@ demo: ## Build the release binaries and play a family day with three nodes and a
 	@folder="$$($(SWIFT) build -c release --show-bin-path)" && HEARTH_BIN="$$folder/hearth" \
 	  HEARTH_RELAY_BIN="$$folder/hearth-relay" Scripts/demo
 
+# Swift Testing starts all tests at once by default. On few processors each then waits for all the
+# others, up to the limit of its own time.
+test: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= $(TEST_WIDTH)
 test: bootstrap ## Run all tests, warnings as errors, reference oracles required
 	@Scripts/oracles
 	HEARTH_STRICT=1 HEARTH_REQUIRE_ORACLES=1 $(SWIFT) test --parallel $(TEST_FLAGS)
