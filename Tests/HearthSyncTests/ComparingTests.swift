@@ -354,7 +354,7 @@ struct ComparingTests {
     for member in here { #expect(notices(member, world).isEmpty, "seed \(seed), the end") }
     let compared = try here.reduce(0) { sum, member in
       let fact = world.family.members[member].store.facts.bytes(
-        of: "compared.\(world.family.zone.hex)")
+        of: "cache.compared.\(world.family.zone.hex)")
       return sum + (try fact.map { try StateComparison($0).peers.count } ?? 0)
     }
     #expect(compared > 0, "seed \(seed)")

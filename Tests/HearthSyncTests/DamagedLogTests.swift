@@ -43,4 +43,39 @@ struct DamagedLogTests {
     _ = try family.members[anna].receive(late, in: zone, nowMilliseconds: now)
     #expect(try family.members[anna].digest(of: zone) == family.members[cleo].digest(of: zone))
   }
+
+  @Test(
+    "Records that name changes of no log are told, and the log gives them back",
+    arguments: [false, true])
+  func foreignRecord(isOfNobody: Bool) throws {
+    var family = try EngineFamily(2)
+    let zone = family.zone
+    try family.set(anna, 1, 1)
+    try family.settle()
+    let good = try family.members[ben].digest(of: zone)
+    let key = RecordKey(type: .record(7), id: EngineFamily.id(1))
+    let store = family.members[ben].store
+    var state = try #require(try store.records.states(of: [key], in: zone)[key])
+    let author =
+      isOfNobody
+      ? Author(device: EngineFamily.id(999), incarnation: 1) : family.members[anna].author
+    let past = try family.members[ben].zone(zone).frontier
+    state.apply(
+      .assign(EngineFamily.register, .int(666)),
+      version: Version(
+        dot: Dot(author: author, sequence: past[author] + 5), time: HybridTime(rawValue: 1 << 50)),
+      past: past)
+    let changed = state
+    try store.transaction {
+      try store.records.save(
+        [RecordChange(key: key, state: changed, isNew: false)], in: zone)
+    }
+    #expect {
+      _ = try family.members[ben].digest(of: zone)
+    } throws: {
+      ($0 as? SyncError)?.code == .corrupt
+    }
+    try Rebuild.rebuild(zone, in: &family.members[ben], nowMilliseconds: now)
+    #expect(try family.members[ben].digest(of: zone) == good)
+  }
 }

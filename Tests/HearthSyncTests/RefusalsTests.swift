@@ -92,7 +92,8 @@ struct RefusalsTests {
     other += segmentDigest(other).bytes
     #expect((try? Refusals(decoding: other)) == nil)
     for bad in [[], Array(good.dropLast()), good + [0], other] {
-      try store.transaction { try store.facts.setBytes(of: "refused.\(family.zone.hex)", to: bad) }
+      let name = "cache.refused.\(family.zone.hex)"
+      try store.transaction { try store.facts.setBytes(of: name, to: bad) }
       #expect(try Refusals(of: family.zone, in: store).isEmpty)
     }
   }

@@ -92,7 +92,8 @@ struct SnapshotGivingTests {
     #expect(try await give(family, transport) == 1)
     // Another node of the same device's household, that has not looked yet.
     try family.members[0].store.transaction {
-      try family.members[0].store.facts.setBytes(of: "snapshots.by.\(family.zone.hex)", to: nil)
+      try family.members[0].store.facts.setBytes(
+        of: "cache.snapshots.by.\(family.zone.hex)", to: nil)
     }
     transport.fault = FailingTransport.broken
     let before = transport.blobs

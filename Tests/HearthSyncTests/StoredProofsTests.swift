@@ -11,7 +11,7 @@ struct StoredProofsTests {
   func restart() throws {
     let family = try EngineFamily(3)
     for member in family.members {
-      let name = "proofs.\(family.group.hex)"
+      let name = "cache.proofs.\(family.group.hex)"
       let people = member.membership(of: family.group).people.count
       #expect(people == 3)
       let bytes = try #require(member.store.facts.bytes(of: name))

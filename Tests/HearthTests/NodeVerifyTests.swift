@@ -222,15 +222,24 @@ struct NodeVerifyTests {
     let schema = NodeSchema(records: HouseholdSchema.all, projections: [HouseholdProjection()])
     let node = try await trial.node("anna", TestClock(Self.start))
     let count = try await node.integrity.verify().zones.count
-    try await node.damage(
-      "UPDATE hearth_facts SET value = randomblob(16) WHERE name = 'private.group'")
+    try await node.name(privateGroup: Identifier(high: 7, low: 7))
     try await node.close()
     let again = try await Node.open(at: trial.root + "/anna", schema: schema, now: { Self.start })
     let found = try await again.integrity.verify()
     #expect(!found.isSound && found.zones.count < count)
     let after = try await again.integrity.repair()
     #expect(after.isSound && after.zones.count == count, "\(after.fileFaults)")
+    // A damaged name is told, and does not hide the only private database.
+    try await again.damage(
+      "UPDATE hearth_facts SET value = randomblob(16) WHERE name = 'cache.private.group'")
     try await again.close()
+    let last = try await Node.open(at: trial.root + "/anna", schema: schema, now: { Self.start })
+    let damaged = try await last.integrity.verify()
+    #expect(damaged.fileFaults.contains { $0.contains("private.group") })
+    #expect(damaged.zones.count == count)
+    let mended = try await last.integrity.repair()
+    #expect(mended.isSound, "\(mended.fileFaults)")
+    try await last.close()
   }
 
   @Test("a device more than five minutes ahead is found, one at five minutes is not")
@@ -272,5 +281,11 @@ extension Node {
 
   fileprivate func damage(_ sql: String) throws {
     try store.connection.run { _ in try store.connection.execute(sql) }
+  }
+
+  fileprivate func name(privateGroup: GroupID) throws {
+    try store.transaction {
+      try store.facts.setBytes(of: "cache.private.group", to: privateGroup.bytes)
+    }
   }
 }

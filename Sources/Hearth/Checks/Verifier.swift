@@ -97,6 +97,7 @@ struct Verifier: NodeWork {
 
   private func fileFaults() throws -> [String] {
     var faults = try store.integrity().filter { $0 != "ok" }
+    faults += try store.facts.damaged().map { "its value \"\($0)\" is damaged" }
     if let group = engine.privateGroup, !engine.zones.contains(where: { $0.group == group }) {
       faults.append("it lacks the private database that it names as its own")
     }
@@ -109,6 +110,7 @@ struct Verifier: NodeWork {
     } catch let error as StoreError where [.corrupt, .failed].contains(error.code) {
       // Rows that no index can contain stay as they are, and the verification reports them again.
     }
+    try store.transaction { try store.facts.removeDamagedCaches() }
     // If there is only one, it is the one meant.
     let personal = Set(engine.zones.filter { $0.database == .personal }.map(\.group))
     if let only = personal.first, personal.count == 1, engine.privateGroup != only {

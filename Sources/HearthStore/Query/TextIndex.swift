@@ -86,5 +86,5 @@ struct TextIndex {
   }
 
   /// The name of the fact that holds the definition of the index that exists.
-  var fact: Fact<[UInt8]> { Fact(bytes: "text.\(source.table.schema.id.rawValue)") }
+  var fact: Fact<[UInt8]> { Fact(bytes: "text.\(source.table.schema.id.rawValue)").asCache }
 }

@@ -23,10 +23,11 @@ package final class SQLiteLog: LogStore {
   package func append(_ change: [UInt8], dot: Dot, to zone: ZoneID) throws {
     try authors.learn([dot.author])
     try connection.statement(
-      "INSERT INTO hearth_changes(zone, author, sequence, bytes) VALUES(?, ?, ?, ?)"
+      "INSERT INTO hearth_changes(zone, author, sequence, bytes, digest) VALUES(?, ?, ?, ?, ?)"
     )
     .bind(try zones.number(of: zone)).bind(authors.table.number(of: dot.author))
-    .bind(dot.sequence).bind(change).execute()
+    .bind(dot.sequence).bind(change).bind(RowDigest.of(change: change, at: dot, in: zone))
+    .execute()
   }
 
   package func changes(
@@ -36,13 +37,23 @@ package final class SQLiteLog: LogStore {
       guard authors.table.contains(author) else { return [] }
       let statement = try connection.statement(
         """
-        SELECT bytes FROM hearth_changes WHERE zone = ? AND author = ? AND sequence > ?
-        ORDER BY sequence LIMIT ?
+        SELECT sequence, bytes, digest FROM hearth_changes
+        WHERE zone = ? AND author = ? AND sequence > ? ORDER BY sequence LIMIT ?
         """)
       try statement.bind(try zones.number(of: zone)).bind(authors.table.number(of: author))
         .bind(sequence).bind(limit)
       var changes: [[UInt8]] = []
-      while try statement.step() { changes.append(statement.blob(0)) }
+      defer { statement.reset() }
+      while try statement.step() {
+        let (dot, bytes) = (Dot(author: author, sequence: statement.uint(0)), statement.blob(1))
+        guard statement.blob(2) == RowDigest.of(change: bytes, at: dot, in: zone) else {
+          throw StoreError(
+            .corrupt,
+            "this device's change \(dot.sequence), which was not sent yet, is damaged in the "
+              + "node's database: keep a copy of the home folder, then join again")
+        }
+        changes.append(bytes)
+      }
       return changes
     }
   }
@@ -94,11 +105,11 @@ package final class SQLiteLog: LogStore {
         guard authors.table.authors.indices.contains(place) else {
           throw StoreError(.corrupt, "a segment names an author that is not in the database")
         }
+        let range = SegmentRange(damaged: statement.uint(1), statement.uint(2), from: 1)
         segments.append(
           StoredSegment(
-            author: authors.table.authors[place], first: statement.uint(1),
-            last: statement.uint(2), digest: try statement.identifier(3),
-            byteCount: Int(statement.int(4))))
+            author: authors.table.authors[place], first: range.first, last: range.last,
+            digest: try statement.identifier(3), byteCount: max(0, Int(statement.int(4)))))
       }
       known[zone] = segments
       return segments
@@ -131,5 +142,20 @@ package final class SQLiteLog: LogStore {
     .bind(number).bind(digest).execute()
     try connection.statement("DELETE FROM hearth_segments WHERE zone = ? AND digest = ?")
       .bind(number).bind(digest).execute()
+  }
+}
+
+/// The changes that a row says a segment has.
+///
+/// A damaged row may name changes that no segment can have. An audit notices each range that the
+/// segment's bytes do not have, so here it needs only to be a range.
+struct SegmentRange {
+  let first: UInt64
+  let last: UInt64
+
+  init(damaged first: UInt64, _ last: UInt64, from least: UInt64) {
+    let most = Frontier.maximumSequence
+    self.first = min(max(least, min(first, last)), most)
+    self.last = min(max(least, max(first, last)), most)
   }
 }

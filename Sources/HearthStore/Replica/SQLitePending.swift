@@ -50,13 +50,15 @@ package struct SQLitePending: PendingStore {
       try statement.bind(try zones.number(of: zone))
       var result: [PendingEntry] = []
       while try statement.step() {
+        // A segment of a newer version may have no range that this version can read.
+        let range = SegmentRange(damaged: statement.uint(5), statement.uint(6), from: 0)
         result.append(
           PendingEntry(
             digest: try statement.identifier(0),
             reason: PendingReason(rawValue: statement.text(1)) ?? .format,
             wait: try wait(statement.blob(2)), authorTag: try statement.identifier(3),
-            incarnation: statement.uint(4), first: statement.uint(5), last: statement.uint(6),
-            epochTag: try statement.identifier(7), byteCount: Int(statement.int(8))))
+            incarnation: statement.uint(4), first: range.first, last: range.last,
+            epochTag: try statement.identifier(7), byteCount: max(0, Int(statement.int(8)))))
       }
       return result
     }

@@ -108,6 +108,14 @@ package final class SQLiteZones: ZoneStore {
         guard authors.table.authors.indices.contains(place) else {
           throw StoreError(.corrupt, "a log head names an author that is not in the database")
         }
+        guard statement.uint(1) <= Frontier.maximumSequence, statement.blob(2).count == 32,
+          statement.isNull(6) || statement.uint(6) > 0
+        else {
+          throw StoreError(
+            .corrupt,
+            "a log head in the node's database is damaged: keep a copy of the home folder, then "
+              + "join again")
+        }
         heads.append(
           LogHead(
             author: authors.table.authors[place], sequence: statement.uint(1),

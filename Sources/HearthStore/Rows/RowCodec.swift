@@ -15,10 +15,17 @@ final class AuthorNumbers {
   func reload() throws {
     var authors: [Author] = []
     let statement = try connection.statement(
-      "SELECT device, incarnation FROM hearth_authors ORDER BY number")
+      "SELECT number, device, incarnation FROM hearth_authors ORDER BY number")
+    defer { statement.reset() }
     while try statement.step() {
+      guard statement.int(0) == Int64(authors.count) else {
+        throw StoreError(
+          .corrupt,
+          "the list of authors in the node's database is damaged: keep a copy of the home folder, "
+            + "then join again")
+      }
       authors.append(
-        Author(device: try statement.identifier(0), incarnation: statement.uint(1)))
+        Author(device: try statement.identifier(1), incarnation: statement.uint(2)))
     }
     table = AuthorTable(authors)
   }

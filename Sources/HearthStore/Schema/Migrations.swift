@@ -1,4 +1,7 @@
+import Foundation
 import GRDB
+import HearthCRDT
+import HearthSync
 
 /// The numbered, forward-only steps from an empty file to the current layout.
 ///
@@ -16,7 +19,65 @@ enum Migrations {
     migrator.registerMigration("0002-application-id") { database in
       try database.execute(sql: "PRAGMA application_id = \(applicationID)")
     }
+    migrator.registerMigration("0003-digests") { database in
+      for table in ["hearth_changes", "hearth_facts"] {
+        try database.execute(
+          sql: "ALTER TABLE \(table) ADD COLUMN digest BLOB NOT NULL DEFAULT x''")
+      }
+      try nameCaches(database)
+      try digestChanges(database)
+      try digestFacts(database)
+    }
     return migrator
+  }
+
+  // MARK: Step 3
+
+  /// Renames the facts that a store may drop.
+  private static func nameCaches(_ database: Database) throws {
+    let starts = [
+      "attested.", "base.kept.", "claim.", "clock.", "compared.", "copied.", "crowded.", "epoch.",
+      "given.", "held.", "life.", "limit.", "names.", "own-names.", "pending.", "private.group",
+      "proofs.", "recovery.told.", "refused.", "snapshots.", "text.",
+    ]
+    for start in starts {
+      try database.execute(
+        sql: "UPDATE hearth_facts SET name = ? || name WHERE name LIKE ? || '%'",
+        arguments: [FactNames.cachePrefix, start])
+    }
+  }
+
+  private static func digestChanges(_ database: Database) throws {
+    let rows = try Row.fetchAll(
+      database,
+      sql: """
+        SELECT c.zone, c.author, c.sequence, c.bytes, z.id, a.device, a.incarnation
+        FROM hearth_changes c JOIN hearth_zones z ON z.number = c.zone
+        JOIN hearth_authors a ON a.number = c.author
+        """)
+    for row in rows {
+      let (zone, author, sequence): (Int64, Int64, Int64) = (row[0], row[1], row[2])
+      let (bytes, id, device): (Data, Data, Data) = (row[3], row[4], row[5])
+      let incarnation: Int64 = row[6]
+      guard let id = Identifier(bytes: Array(id)), let device = Identifier(bytes: Array(device))
+      else { throw StoreError(.corrupt, "an id in the node's database does not have 16 bytes") }
+      let writer = Author(device: device, incarnation: UInt64(bitPattern: incarnation))
+      let digest = RowDigest.of(
+        change: Array(bytes), at: Dot(author: writer, sequence: UInt64(bitPattern: sequence)),
+        in: id)
+      try database.execute(
+        sql: "UPDATE hearth_changes SET digest = ? WHERE zone = ? AND author = ? AND sequence = ?",
+        arguments: [Data(digest), zone, author, sequence])
+    }
+  }
+
+  private static func digestFacts(_ database: Database) throws {
+    for row in try Row.fetchAll(database, sql: "SELECT name, value FROM hearth_facts") {
+      let (name, value): (String, Data) = (row[0], row[1])
+      try database.execute(
+        sql: "UPDATE hearth_facts SET digest = ? WHERE name = ?",
+        arguments: [Data(RowDigest.of(fact: name, Array(value))), name])
+    }
   }
 
   private static let version1 = [

@@ -165,7 +165,7 @@ struct SchemaRegistry {
     let types = try connection.statement("SELECT type, name FROM hearth_types ORDER BY type")
     var names: [(TypeID, String)] = []
     while try types.step() {
-      names.append((TypeID(rawValue: UInt16(truncatingIfNeeded: types.int(0))), types.text(1)))
+      names.append((TypeID(rawValue: try number(types.int(0))), types.text(1)))
     }
     for (type, name) in names {
       let statement = try connection.statement(
@@ -178,12 +178,30 @@ struct SchemaRegistry {
         }
         fields.append(
           FieldSchema(
-            FieldID(rawValue: UInt16(truncatingIfNeeded: statement.int(0))), statement.text(1),
+            FieldID(rawValue: try number(statement.int(0))), statement.text(1),
             kind, indexed: statement.int(3) != 0))
+      }
+      guard fields.count <= SchemaRegistry.maximumFields else {
+        throw SchemaRegistry.damagedTypes("\(name) has \(fields.count) fields")
       }
       schemas.append(RecordSchema(type, name, fields))
     }
     return schemas
+  }
+
+  /// The number of a type or field in a row.
+  private func number(_ stored: Int64) throws -> UInt16 {
+    guard let number = UInt16(exactly: stored) else {
+      throw SchemaRegistry.damagedTypes("it has the number \(stored)")
+    }
+    return number
+  }
+
+  private static func damagedTypes(_ detail: String) -> StoreError {
+    StoreError(
+      .corrupt,
+      "the list of record types in the node's database is damaged (\(detail)): keep a copy of the "
+        + "home folder, then join again")
   }
 
   private func create(

@@ -31,6 +31,6 @@ enum ComparisonMemory {
 
   /// The fact that stores the state of a zone's comparisons.
   static func comparisonFact(_ zone: ZoneID) -> Fact<StateComparison> {
-    Fact("compared.\(zone.hex)", encode: { $0.bytes }, decode: { try StateComparison($0) })
+    Fact("compared.\(zone.hex)", encode: { $0.bytes }, decode: { try StateComparison($0) }).asCache
   }
 }

@@ -154,6 +154,6 @@ enum EpochKeys {
 
   /// The fact that stores a zone's number of changes at the time when an epoch was learned.
   static func epochFact(_ epoch: [UInt8]) -> Fact<UInt64> {
-    Fact(number: "epoch." + (Identifier(bytes: Array(epoch.prefix(16)))?.hex ?? ""))
+    Fact(number: "epoch." + (Identifier(bytes: Array(epoch.prefix(16)))?.hex ?? "")).asCache
   }
 }

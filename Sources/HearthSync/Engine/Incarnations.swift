@@ -20,12 +20,12 @@ package enum Incarnations {
 
   /// The fact that this node's person knows of an incarnation.
   package static func lifeFact(_ life: Author) -> Fact<UInt64> {
-    Fact(number: "life.\(life.device.hex).\(life.incarnation)")
+    Fact(number: "life.\(life.device.hex).\(life.incarnation)").asCache
   }
 
   /// The fact that this node's person was notified of a device running beside its new incarnation.
   package static func copyFact(_ device: DeviceID) -> Fact<UInt64> {
-    Fact(number: "copied.\(device.hex)")
+    Fact(number: "copied.\(device.hex)").asCache
   }
 
   /// The next incarnation number: the next count with random bits, so that two copies differ.

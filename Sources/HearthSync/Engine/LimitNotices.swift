@@ -17,7 +17,7 @@ enum LimitNotices {
     let reason =
       "recovery words and links of \(name) let in more devices than one person may have "
       + "(\(Limits.maximumDevices), with \(Limits.maximumLives) incarnations in all)"
-    let fact = Fact(number: "limit.arrivals.\(person.hex)")
+    let fact = Fact(number: "limit.arrivals.\(person.hex)").asCache
     guard try !engine.store.facts.has(fact) else { return reason }
     try engine.store.facts.set(fact, to: nowMilliseconds)
     try engine.store.notices.add(
@@ -37,7 +37,7 @@ enum LimitNotices {
     of device: DeviceID, in zone: ZoneState, as limit: String, _ what: String,
     advice: String? = nil, by engine: Engine<some Store>, nowMilliseconds: UInt64
   ) throws {
-    let fact = Fact(number: "limit.\(limit).\(device.hex)")
+    let fact = Fact(number: "limit.\(limit).\(device.hex)").asCache
     guard device != engine.device, try !engine.store.facts.has(fact) else { return }
     try engine.store.facts.set(fact, to: nowMilliseconds)
     let name = DeviceNames(engine: engine).name(device, in: zone)

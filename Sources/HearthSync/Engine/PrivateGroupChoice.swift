@@ -4,7 +4,7 @@ import HearthMembership
 
 /// The stored choice of the group of the private database.
 package enum PrivateGroupChoice {
-  private static let fact = Fact(identifier: "private.group")
+  private static let fact = Fact(identifier: "private.group").asCache
 
   /// The group that a fact names; by default the first private database of this device.
   static func stored(in engine: Engine<some Store>) throws -> GroupID? {

@@ -20,5 +20,6 @@ enum StoredProofs {
 
   private static func fact(of group: GroupID) -> Fact<ProofBook> {
     Fact("proofs.\(group.hex)", encode: { $0.encoded }, decode: { try ProofBook(decoding: $0) })
+      .asCache
   }
 }

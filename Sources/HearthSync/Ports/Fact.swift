@@ -43,6 +43,24 @@ package struct Fact<Value>: Sendable {
   }
 }
 
+/// What the names of facts say.
+package enum FactNames {
+  /// How the names of caches begin.
+  package static let cachePrefix = "cache."
+
+  /// Whether a fact's owner works its value out again if it is missing.
+  package static func isCache(_ name: String) -> Bool { name.hasPrefix(cachePrefix) }
+}
+
+extension Fact {
+  /// The same fact as a cache: its owner works the value out again if it is missing.
+  ///
+  /// A store drops such a value if it is damaged, and reports every other one as an error.
+  package var asCache: Fact {
+    Fact(FactNames.cachePrefix + name, encode: encode, decode: decode)
+  }
+}
+
 extension Fact<[UInt8]> {
   /// Declares a fact whose bytes only its owner understands.
   package init(bytes name: String) {

@@ -37,6 +37,9 @@ package struct PendingEntry: Equatable, Sendable {
     self.byteCount = byteCount
   }
 
+  /// The log that the segment claims to belong to.
+  var tagAuthor: TagAuthor { TagAuthor(tag: authorTag, incarnation: incarnation) }
+
   /// The claimed author; nil if no known device of the zone has the tag.
   package func author(in zone: ZoneState) -> Author? {
     zone.deviceByTag[authorTag].map { Author(device: $0, incarnation: incarnation) }

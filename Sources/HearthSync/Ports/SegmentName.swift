@@ -30,6 +30,9 @@ package struct SegmentName: Hashable, Comparable, Sendable {
     self.digest = digest
   }
 
+  /// The log that the segment claims to belong to.
+  var tagAuthor: TagAuthor { TagAuthor(tag: authorTag, incarnation: incarnation) }
+
   package static func < (left: SegmentName, right: SegmentName) -> Bool {
     if left.zoneTag != right.zoneTag { return left.zoneTag < right.zoneTag }
     if left.authorTag != right.authorTag { return left.authorTag < right.authorTag }

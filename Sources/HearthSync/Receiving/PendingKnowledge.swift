@@ -103,18 +103,18 @@ enum PendingKnowledge {
   }
 
   private static func strangersFact(_ zone: ZoneID) -> Fact<[UInt8]> {
-    Fact(bytes: "pending.strangers.\(zone.hex)")
+    Fact(bytes: "pending.strangers.\(zone.hex)").asCache
   }
 
   private static func formatsFact(_ zone: ZoneID) -> Fact<[UInt8]> {
-    Fact(bytes: "pending.formats.\(zone.hex)")
+    Fact(bytes: "pending.formats.\(zone.hex)").asCache
   }
 
   /// The formats that this version of Hearth can read.
   private static var formats: [UInt8] { [EnvelopeFormat.suite, ChangeBatch.formatVersion] }
 
   private static func upkeepFact(_ zone: ZoneID) -> Fact<[UInt8]> {
-    Fact(bytes: "pending.upkeep.\(zone.hex)")
+    Fact(bytes: "pending.upkeep.\(zone.hex)").asCache
   }
 
   /// A digest of everything that decides whether an author is a stranger.

@@ -15,7 +15,7 @@ struct ReceptionNotices<S: Store> {
     for claim in claims {
       // A rebuilt zone finds earlier held-back changes again.
       let author = "\(claim.author.device.hex).\(claim.author.incarnation)"
-      let fact = Fact(number: "claim.\(zone.id.hex).\(author).\(claim.sequence)")
+      let fact = Fact(number: "claim.\(zone.id.hex).\(author).\(claim.sequence)").asCache
       guard try !engine.store.facts.has(fact) else { continue }
       try engine.store.facts.set(fact, to: nowMilliseconds)
       try ComparisonMemory.compareSoon(zone, in: engine.store, nowMilliseconds: nowMilliseconds)
@@ -74,7 +74,7 @@ struct ReceptionNotices<S: Store> {
     // known.
     let membership = engine.membership(of: zone.group)
     for device in leads.keys.sorted() where device != engine.device {
-      let fact = Fact(number: "clock." + device.hex)
+      let fact = Fact(number: "clock." + device.hex).asCache
       guard let lead = leads[device], membership.device(device) != nil,
         try !engine.store.facts.has(fact)
       else { continue }

@@ -135,7 +135,8 @@ extension Refusals {
   private static func fact(of zone: ZoneID) -> Fact<Refusals> {
     Fact(
       "refused.\(zone.hex)", encode: { $0.encoded },
-      decode: { (try? Refusals(decoding: $0)) ?? Refusals() })
+      decode: { (try? Refusals(decoding: $0)) ?? Refusals() }
+    ).asCache
   }
 
   /// Reads what is noted of a zone; nothing if it was noted under other rules, or is damaged.

@@ -98,6 +98,7 @@ struct RoomRefusals: Equatable {
 extension RoomRefusals {
   private static func fact(of zone: ZoneID) -> Fact<RoomRefusals> {
     Fact("crowded.\(zone.hex)", encode: { $0.encoded }, decode: { try RoomRefusals(decoding: $0) })
+      .asCache
   }
 
   /// Reads what is noted of a zone.

@@ -7,7 +7,7 @@ import HearthCrypto
 package enum AcknowledgedChanges {
   /// The fact that stores how far transports have taken the own logs of a zone.
   private static func fact(of zone: ZoneID) -> Fact<Frontier> {
-    Fact(frontier: "given." + zone.hex)
+    Fact(frontier: "given." + zone.hex).asCache
   }
 
   /// How far any transport has taken the own logs of a zone, including those of earlier

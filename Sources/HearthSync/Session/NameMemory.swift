@@ -8,11 +8,11 @@ package enum NameMemory {
   package static var examinedFiles: Int { 256 }
 
   private static func memoryOfNames(of zone: ZoneID) -> Fact<[UInt8]> {
-    Fact(bytes: "names.\(zone.hex)")
+    Fact(bytes: "names.\(zone.hex)").asCache
   }
 
   private static func holdersOfKeys(of zone: ZoneID) -> Fact<[UInt8]> {
-    Fact(bytes: "names.holders.\(zone.hex)")
+    Fact(bytes: "names.holders.\(zone.hex)").asCache
   }
 
   /// The stored verdicts; those about files that are closed here only while the same people have

@@ -157,7 +157,7 @@ enum OtherCopy {
     } read: { reader in
       let count = try reader.count("own files", itemBytes: 16, atMost: NameVerdicts.maximumCount)
       return try (0..<count).map { _ in try reader.identifier("own file") }
-    }
+    }.asCache
   }
 
   /// The files under the own tag that need no second look.

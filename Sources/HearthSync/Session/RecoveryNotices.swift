@@ -56,14 +56,14 @@ package struct RecoveryNotices<S: Store> {
 
   /// The fact that the person was notified of an operation.
   private static func recoveryFact(_ operation: Identifier) -> Fact<UInt64> {
-    Fact(number: "recovery.told." + operation.hex)
+    Fact(number: "recovery.told." + operation.hex).asCache
   }
 
   /// The fact that the person was notified of a use of the words, by its number for the device,
   /// because a revoked device can use them again.
   private static func recoveryFact(
     of person: PersonID, by device: DeviceID, after earlier: Int
-  ) -> Fact<UInt64> { Fact(number: "recovery.told.\(person.hex).\(device.hex).\(earlier)") }
+  ) -> Fact<UInt64> { Fact(number: "recovery.told.\(person.hex).\(device.hex).\(earlier)").asCache }
 
   /// Advice to a person whose words a stranger has used, on a device that lost its access by that.
   ///

@@ -21,7 +21,7 @@ enum SnapshotAttempts {
       return Tried(
         frontier: frontier,
         snapshots: try (0..<count).map { _ in try reader.identifier("snapshot") })
-    }
+    }.asCache
   }
 
   /// The snapshots that were tried in vain since the zone last changed.
@@ -58,7 +58,7 @@ enum SnapshotAttempts {
       return try (0..<bytes.count / Identifier.byteCount).map { _ in
         try reader.identifier("attempt")
       }
-    }
+    }.asCache
   }
 
   /// The marks of the last vain attempts to replace a zone's snapshot, one for each transport that

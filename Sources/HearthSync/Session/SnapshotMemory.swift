@@ -30,7 +30,7 @@ enum SnapshotMemory {
           link: Bytes32(exactly: try reader.raw(Bytes32.count, "link")),
           frontier: try reader.frontier("frontier"))
       }
-    }
+    }.asCache
   }
 
   /// The stored snapshots of a zone.

@@ -117,8 +117,7 @@ package struct SyncPlan {
         })
     var result: [(StoredSegment, SegmentName)] = []
     for (segment, name) in unlisted {
-      let runs =
-        present[TagAuthor(tag: name.authorTag, incarnation: name.incarnation)] ?? []
+      let runs = present[name.tagAuthor] ?? []
       if Mutant.publishesAlways.isActive || !SyncPlan.covers(runs, segment.first...segment.last) {
         result.append((segment, name))
       }
@@ -231,8 +230,7 @@ package struct SyncPlan {
   static func ends(of listing: TransportListing) -> [TagAuthor: UInt64] {
     var ends: [TagAuthor: UInt64] = [:]
     for name in listing.segments {
-      let author = TagAuthor(tag: name.authorTag, incarnation: name.incarnation)
-      ends[author] = max(ends[author] ?? 0, name.last)
+      ends[name.tagAuthor] = max(ends[name.tagAuthor] ?? 0, name.last)
     }
     return ends
   }
@@ -271,10 +269,7 @@ package struct SyncPlan {
   /// The names of each author, in order of first change.
   private static func byAuthor(_ names: [SegmentName]) -> [(TagAuthor, [SegmentName])] {
     var groups: [TagAuthor: [SegmentName]] = [:]
-    for name in names {
-      groups[TagAuthor(tag: name.authorTag, incarnation: name.incarnation), default: []]
-        .append(name)
-    }
+    for name in names { groups[name.tagAuthor, default: []].append(name) }
     return groups.keys.sorted().map { author in
       (author, (groups[author] ?? []).sorted { ($0.first, $1.last) < ($1.first, $0.last) })
     }

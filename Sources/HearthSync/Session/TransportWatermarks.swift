@@ -28,7 +28,7 @@ package enum TransportWatermarks {
         held[zone] = try reader.frontier("changes")
       }
       return held
-    }
+    }.asCache
   }
 
   /// What a transport held after the last round.

@@ -17,6 +17,8 @@ struct SnapshotWriter {
   private let heads: [LogHead]
   private let heldBack: [Dot]
   private let table: AuthorTable
+  /// Every change that a record may name.
+  private let frontier: Frontier
 
   /// - Parameter heldBack: The changes before which logs end, in order of author.
   init(zone: ZoneState, heldBack: [Dot]) {
@@ -24,6 +26,17 @@ struct SnapshotWriter {
     self.heldBack = heldBack
     heads = zone.heads.filter { $0.sequence > 0 }
     table = AuthorTable(SnapshotWriter.authors(of: heads, heldBack))
+    frontier = SnapshotWriter.frontier(of: heads)
+  }
+
+  /// How far heads reach, joined with what their authors had seen: no record names a change beyond.
+  ///
+  /// The join adds something only for forked logs (decision 0025): an author who had seen more of a
+  /// forked log still cites it. A reader may lack the key needed to detect the fork.
+  static func frontier(of heads: [LogHead]) -> Frontier {
+    heads.reduce(into: Frontier(heads.map { ($0.author, $0.sequence) })) { frontier, head in
+      if !frontier.covers(head.seen) { frontier = frontier.joined(with: head.seen) }
+    }
   }
 
   /// The authors that a stream numbers, in order: those of heads, of their frontiers and of
@@ -39,6 +52,9 @@ struct SnapshotWriter {
   }
 
   /// Writes the stream and emits the heads and then each block.
+  ///
+  /// - Throws: `corrupt` for a record that names a change of no log, as damaged records do; what
+  ///   the records and the body throw.
   func write(from records: some RecordStore, _ emit: ([UInt8]) throws -> Void) throws {
     var writer = ByteWriter(capacity: 4096)
     writeHeads(into: &writer)
@@ -49,6 +65,12 @@ struct SnapshotWriter {
       writer.removeAll()
     }
     try records.forEach(in: zone.id) { key, record in
+      guard record.lies(within: frontier) else {
+        throw SyncError(
+          .corrupt,
+          "a record of zone \(zone.name) names changes that no log has: run "
+            + "`hearth verify --repair`")
+      }
       if block.ends(before: key.type) { try close() }
       block.append(key, record)
     }
@@ -131,11 +153,7 @@ struct SnapshotReader {
   let heads: [LogHead]
   /// The changes before which logs end, in order of author.
   let heldBack: [Dot]
-  /// How far the heads reach, joined with what their authors had seen: no record may name a change
-  /// beyond.
-  ///
-  /// The join adds something only for forked logs (decision 0025): an author who had seen more of a
-  /// forked log still cites it. The reader may lack the key needed to detect the fork.
+  /// Every change that a record may name.
   private let frontier: Frontier
   private let table: AuthorTable
   private var reader: ByteReader
@@ -172,8 +190,7 @@ struct SnapshotReader {
     guard authors == SnapshotWriter.authors(of: heads, heldBack) else {
       throw CodecError(.notCanonical, "authors", offset: reader.offset)
     }
-    let reached = Frontier(heads.map { ($0.author, $0.sequence) })
-    frontier = heads.reduce(into: reached) { $0 = $0.joined(with: $1.seen) }
+    frontier = SnapshotWriter.frontier(of: heads)
     self.reader = reader
   }
 
@@ -268,6 +285,7 @@ extension StoredRecord {
       frontier.covers(event.version.dot) && event.cause.map { frontier.covers($0) } ?? true
     case .record(let state):
       frontier.covers(state.life.writes) && frontier.covers(state.life.deletes)
+        && state.charges.entries.allSatisfy { frontier[$0.author] > 0 }
         && state.entries.allSatisfy { $0.field.lies(within: frontier) }
     }
   }

@@ -9,13 +9,3 @@ struct TagAuthor: Hashable, Comparable {
     left.tag != right.tag ? left.tag < right.tag : left.incarnation < right.incarnation
   }
 }
-
-extension SegmentName {
-  /// The log that the segment claims to belong to.
-  var tagAuthor: TagAuthor { TagAuthor(tag: authorTag, incarnation: incarnation) }
-}
-
-extension PendingEntry {
-  /// The log that the segment claims to belong to.
-  var tagAuthor: TagAuthor { TagAuthor(tag: authorTag, incarnation: incarnation) }
-}
