@@ -30,9 +30,9 @@ package final class MeteredTransport: Transport {
   }
 
   package func list(
-    zoneTag: Identifier, preferring tags: Set<Identifier>
+    zoneTag: Identifier, preferring preference: ListingPreference
   ) async throws -> TransportListing {
-    try await base.list(zoneTag: zoneTag, preferring: tags)
+    try await base.list(zoneTag: zoneTag, preferring: preference)
   }
 
   package func expect(_ names: [SegmentName]) {

@@ -103,7 +103,12 @@ struct StrangerTests {
     _ = try JoiningByInvitation.begin(
       made.capsule, with: made.secret, in: &newcomer, nowMilliseconds: now)
     let zone = try newcomer.controlZone(of: family.group)
-    #expect(zone.expectedTags == Set(family.members.map { zone.authorTag(of: $0.device) }))
+    let preference = ListingPreference(of: zone)
+    #expect(preference.devices == Set(family.members.map { zone.authorTag(of: $0.device) }))
+    let logs = family.members.map {
+      TagAuthor(tag: zone.authorTag(of: $0.device), incarnation: $0.author.incarnation)
+    }
+    #expect(preference.logs == Set(logs))
   }
 
   @Test("What somebody had seen who waits for it gets a place, whichever comes first")

@@ -90,11 +90,20 @@ struct FolderBoundsTests {
     // Nobody is known: everybody has one life, the first author that has more one of these.
     let unknown = try scratch.transport(bounds: bounds).list(zoneTag: zone)
     #expect(unknown.segments == lives[0] + others.joined())
-    // The last author is known, and the first one, who has more lives than there is room.
+    // The last author is known, and the first one, who has more lives than there is room. One place
+    // in four is strangers'.
     let tags = Set([lives[0], others[2]].compactMap { $0.first?.authorTag })
-    let known = try scratch.transport(bounds: bounds).list(zoneTag: zone, preferring: tags)
-    #expect(known.segments == lives.prefix(3).joined() + others[2])
+    let known = try scratch.transport(bounds: bounds).list(
+      zoneTag: zone, preferring: ListingPreference(devices: tags))
+    #expect(known.segments == lives.prefix(2).joined() + others[0] + others[2])
     #expect(known.problems.map(\.hidesData) == [true])
+    // The logs that the zone has are named in any case, and take no places.
+    let logs = Set((lives[3] + lives[4] + others[1]).map(\.tagAuthor))
+    let own = try scratch.transport(bounds: bounds).list(
+      zoneTag: zone, preferring: ListingPreference(logs: logs, devices: tags))
+    #expect(
+      own.segments == lives[0] + lives[1] + lives[3] + lives[4] + others[0] + others[1] + others[2])
+    #expect(own.problems.map(\.hidesData) == [true])
   }
 
   @Test("Entries read of one directory: at the bound no word, beyond it the listing says so")

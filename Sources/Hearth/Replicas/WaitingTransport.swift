@@ -22,9 +22,11 @@ struct WaitingTransport: Transport {
   }
 
   func list(
-    zoneTag: Identifier, preferring tags: Set<Identifier>
+    zoneTag: Identifier, preferring preference: ListingPreference
   ) async throws -> TransportListing {
-    try await replicas.whileWaiting { try await base.list(zoneTag: zoneTag, preferring: tags) }
+    try await replicas.whileWaiting {
+      try await base.list(zoneTag: zoneTag, preferring: preference)
+    }
   }
 
   func fetch(_ name: SegmentName) async throws -> [UInt8] {

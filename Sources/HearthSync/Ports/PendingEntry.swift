@@ -38,7 +38,7 @@ package struct PendingEntry: Equatable, Sendable {
   }
 
   /// The log that the segment claims to belong to.
-  var tagAuthor: TagAuthor { TagAuthor(tag: authorTag, incarnation: incarnation) }
+  package var tagAuthor: TagAuthor { TagAuthor(tag: authorTag, incarnation: incarnation) }
 
   /// The claimed author; nil if no known device of the zone has the tag.
   package func author(in zone: ZoneState) -> Author? {

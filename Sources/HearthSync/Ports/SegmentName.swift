@@ -31,7 +31,7 @@ package struct SegmentName: Hashable, Comparable, Sendable {
   }
 
   /// The log that the segment claims to belong to.
-  var tagAuthor: TagAuthor { TagAuthor(tag: authorTag, incarnation: incarnation) }
+  package var tagAuthor: TagAuthor { TagAuthor(tag: authorTag, incarnation: incarnation) }
 
   package static func < (left: SegmentName, right: SegmentName) -> Bool {
     if left.zoneTag != right.zoneTag { return left.zoneTag < right.zoneTag }

@@ -57,10 +57,12 @@ package protocol Transport {
   func place(of name: SegmentName) -> String
   /// Lists the contents of the transport for a zone.
   func list(zoneTag: Identifier) async throws -> TransportListing
-  /// Lists the contents of the transport for a zone, with the authors of the given tags first.
+  /// Lists the contents of the transport for a zone, with some logs first.
   ///
-  /// The order matters if the transport has more authors than it can list.
-  func list(zoneTag: Identifier, preferring tags: Set<Identifier>) async throws -> TransportListing
+  /// The order matters if the transport has more logs than it can list.
+  func list(
+    zoneTag: Identifier, preferring preference: ListingPreference
+  ) async throws -> TransportListing
   /// Reads a segment and verifies it against its name's digest.
   func fetch(_ name: SegmentName) async throws -> [UInt8]
   /// Stores a segment durably; storing the same segment again has no effect.
@@ -87,15 +89,14 @@ package protocol Transport {
 extension Transport {
   /// Lists everything without preference, for a transport that can list every author.
   package func list(
-    zoneTag: Identifier, preferring tags: Set<Identifier>
+    zoneTag: Identifier, preferring preference: ListingPreference
   ) async throws -> TransportListing {
     try await list(zoneTag: zoneTag)
   }
 
-  /// Lists the contents of the transport for a zone, with the known and expected devices first.
+  /// Lists the contents of the transport for a zone, with the known and expected logs first.
   package func list(of zone: ZoneState) async throws -> TransportListing {
-    try await list(
-      zoneTag: zone.tag, preferring: zone.expectedTags.union(zone.deviceByTag.keys))
+    try await list(zoneTag: zone.tag, preferring: ListingPreference(of: zone))
   }
 
   package var canDecay: Bool { false }

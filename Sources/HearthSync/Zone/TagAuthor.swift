@@ -1,11 +1,16 @@
 import HearthCRDT
 
 /// An author as segment names identify it: by opaque tag and incarnation.
-struct TagAuthor: Hashable, Comparable {
-  let tag: Identifier
-  let incarnation: UInt64
+package struct TagAuthor: Hashable, Comparable, Sendable {
+  package let tag: Identifier
+  package let incarnation: UInt64
 
-  static func < (left: TagAuthor, right: TagAuthor) -> Bool {
+  package init(tag: Identifier, incarnation: UInt64) {
+    self.tag = tag
+    self.incarnation = incarnation
+  }
+
+  package static func < (left: TagAuthor, right: TagAuthor) -> Bool {
     left.tag != right.tag ? left.tag < right.tag : left.incarnation < right.incarnation
   }
 }

@@ -37,9 +37,7 @@ package struct ZoneState: Sendable {
   /// The opaque author tags by device.
   private var tagByDevice: [DeviceID: Identifier] = [:]
   /// How far the logs go that somebody had who let this device in.
-  private var expectedLogs: [TagAuthor: UInt64] = [:]
-  /// The author tags of those logs.
-  private(set) var expectedTags: Set<Identifier> = []
+  private(set) var expectedLogs: [TagAuthor: UInt64] = [:]
 
   init(
     _ stored: StoredZone, secret: ZoneSecret, epochs: [EpochKey], heads: [LogHead]
@@ -169,10 +167,9 @@ package struct ZoneState: Sendable {
   /// Registers logs that the zone has, although the log here does not name their devices yet.
   mutating func expect(_ logs: Frontier) {
     for entry in logs.entries {
-      let tag = authorTag(of: entry.author.device)
-      let log = TagAuthor(tag: tag, incarnation: entry.author.incarnation)
+      let log = TagAuthor(
+        tag: authorTag(of: entry.author.device), incarnation: entry.author.incarnation)
       expectedLogs[log] = max(expectedLogs[log] ?? 0, entry.sequence)
-      expectedTags.insert(tag)
     }
   }
 

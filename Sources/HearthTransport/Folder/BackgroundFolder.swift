@@ -57,9 +57,9 @@ package final class BackgroundFolder: Transport, Sendable {
   }
 
   package func list(
-    zoneTag: Identifier, preferring tags: Set<Identifier>
+    zoneTag: Identifier, preferring preference: ListingPreference
   ) async throws -> TransportListing {
-    try await run { try $0.list(zoneTag: zoneTag, preferring: tags) }
+    try await run { try $0.list(zoneTag: zoneTag, preferring: preference) }
   }
 
   package func fetch(_ name: SegmentName) async throws -> [UInt8] {

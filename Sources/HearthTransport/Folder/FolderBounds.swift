@@ -20,7 +20,7 @@ package struct FolderBounds: Sendable {
   /// Above this bound every directory is cut to the same length, so that one author's flood cannot
   /// push out another's segments.
   package var maximumNames = 1_000_000
-  /// The most author directories of one zone to read.
+  /// The most author directories of one zone to read beside those of logs that the zone has.
   package var maximumDirectories = 4_000
   /// The most files of one listing to remember under inexact names.
   package var maximumCopies = 200_000

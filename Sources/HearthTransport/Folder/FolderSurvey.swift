@@ -19,8 +19,8 @@ struct FolderSurvey {
   }
 
   let zoneTag: Identifier
-  /// The authors that come first if there are too many.
-  let preferred: Set<Identifier>
+  /// The logs that come first if there are too many.
+  let preferred: ListingPreference
   let bounds: FolderBounds
   let now: Int64
 
@@ -43,7 +43,8 @@ struct FolderSurvey {
   private(set) var copies = FolderCopies()
 
   init(
-    zoneTag: Identifier, preferred: Set<Identifier> = [], bounds: FolderBounds, now: Int64
+    zoneTag: Identifier, preferred: ListingPreference = ListingPreference(), bounds: FolderBounds,
+    now: Int64
   ) {
     self.zoneTag = zoneTag
     self.preferred = preferred
@@ -203,30 +204,40 @@ extension FolderSurvey {
 
   /// The author directories to read: all, or as many as the bound allows.
   ///
-  /// Preferred authors come first, then the others. In each group, every author's first incarnation
-  /// comes before any author's second. With which of the others the listing begins changes every
-  /// hour, but not during a sync. So neither a flood of names nor an author with many incarnations
-  /// hides anybody for long.
+  /// The logs that the zone has or expects are all read; their number has a bound of its own. Of
+  /// the others, the known devices come first, but some places are strangers' in any case: a
+  /// newcomer is one. In each group, every device's first incarnation comes before any device's
+  /// second. With which strangers the listing begins changes every hour, but not during a sync. So
+  /// neither a flood of names nor a device with many incarnations hides anybody for long.
   private mutating func chosen(
     _ authors: [FolderHarvest.Item], _ place: [FolderName]
   ) -> [FolderHarvest.Item] {
     let bound = bounds.maximumDirectories
     guard authors.count > bound else { return authors }
-    tellTooManyAuthors(place)
     var lives: [Identifier: Int] = [:]
-    let ranks = authors.map { item in
-      let tag = item.fields.identifier(0)
-      defer { lives[tag, default: 0] += 1 }
-      return (isOther: preferred.contains(tag) ? 0 : 1, life: lives[tag, default: 0])
+    var (own, known, strangers): ([Int], [Int], [Int]) = ([], [], [])
+    let ranks = authors.enumerated().map { place, item in
+      let log = TagAuthor(tag: item.fields.identifier(0), incarnation: item.fields.number(2))
+      if preferred.logs.contains(log) {
+        own.append(place)
+      } else if preferred.devices.contains(log.tag) {
+        known.append(place)
+      } else {
+        strangers.append(place)
+      }
+      defer { lives[log.tag, default: 0] += 1 }
+      return lives[log.tag, default: 0]
     }
+    guard known.count + strangers.count > bound else { return authors }
+    tellTooManyAuthors(place)
     let shift = Int((now / 3_600).magnitude % UInt64(authors.count))
-    func turn(_ place: Int) -> Int {
-      ranks[place].isOther == 0 ? place : (place + shift) % authors.count
+    known.sort { (ranks[$0], $0) < (ranks[$1], $1) }
+    strangers.sort {
+      (ranks[$0], ($0 + shift) % authors.count) < (ranks[$1], ($1 + shift) % authors.count)
     }
-    let kept = authors.indices.sorted {
-      (ranks[$0].isOther, ranks[$0].life, turn($0)) < (ranks[$1].isOther, ranks[$1].life, turn($1))
-    }
-    return kept.prefix(bound).sorted().map { authors[$0] }
+    let places = min(strangers.count, max(bound / 4, bound - known.count))
+    let kept = own + known.prefix(bound - places) + strangers.prefix(places)
+    return kept.sorted().map { authors[$0] }
   }
 
   private mutating func surveyAuthor(

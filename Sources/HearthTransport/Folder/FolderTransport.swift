@@ -125,17 +125,17 @@ package final class FolderTransport: Transport, Sendable {
   /// - Throws: `TransportError` if the folder itself cannot be opened. Every lesser fault becomes a
   ///   problem in the listing.
   package func list(zoneTag: Identifier) throws -> TransportListing {
-    try list(zoneTag: zoneTag, preferring: [])
+    try list(zoneTag: zoneTag, preferring: ListingPreference())
   }
 
   /// Lists the folder's contents of a zone.
   ///
-  /// If there are too many authors, the given ones come first.
+  /// If there are too many logs, the given ones come first.
   package func list(
-    zoneTag: Identifier, preferring tags: Set<Identifier>
+    zoneTag: Identifier, preferring preference: ListingPreference
   ) throws -> TransportListing {
     let root = try openRoot()
-    var survey = FolderSurvey(zoneTag: zoneTag, preferred: tags, bounds: bounds, now: now())
+    var survey = FolderSurvey(zoneTag: zoneTag, preferred: preference, bounds: bounds, now: now())
     survey.run(root)
     let copies = survey.copies
     memory.withLock { $0.copies[zoneTag] = copies }
