@@ -32,7 +32,8 @@ extension HearthZone {
     try await Hearth.reported {
       guard role != .owner else {
         throw HearthError(
-          .invalid, "nobody becomes the owner by a role: the owner offers the ownership")
+          .invalid,
+          "a role cannot make somebody the owner: the owner offers the ownership")
       }
       let group = try await sharedGroup()
       try await exchanging {
@@ -53,7 +54,7 @@ extension HearthZone {
     try await Hearth.reported {
       let group = try await sharedGroup { people, _ in
         try people.requireOther(
-          person.identifier, instead: "nobody removes themselves: leave the zone instead")
+          person.identifier, instead: "you cannot remove yourself: leave the zone instead")
       }
       try await exchanging { try await node.people.remove(person.identifier, from: group) }
     }
@@ -78,7 +79,7 @@ extension HearthZone {
   /// What only this device has is published first. The data stays here, and nothing new comes.
   ///
   /// - Throws: `offline` if the last changes could not be published, so that nothing has changed;
-  ///   `notAllowed` for the owner, who hands the zone over first, and for somebody who does not
+  ///   `notAllowed` for the owner, who transfers the zone first, and for somebody who does not
   ///   belong to the zone any more.
   public func leave() async throws(HearthError) {
     try await Hearth.reported {

@@ -122,7 +122,7 @@ extension HearthZone {
   ) async throws(HearthError) {
     try await Hearth.reported {
       guard conflict.values.contains(value) else {
-        throw HearthError(.invalid, "the value is none of the conflict's")
+        throw HearthError(.invalid, "the conflict does not contain this value")
       }
       let choice = HearthCRDT.Operation(
         conflict.record, .assign(conflict.fieldID, value.stored.value))

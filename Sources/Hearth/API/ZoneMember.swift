@@ -117,6 +117,6 @@ struct ZonePeople: NodeWork {
   func requireMayLeave(_ group: GroupID) throws {
     guard membership(of: group).owner == person else { return }
     throw HearthError(
-      .notAllowed, "the owner must hand the zone over to somebody else before leaving it")
+      .notAllowed, "the owner must transfer the zone to somebody else before leaving it")
   }
 }

@@ -136,7 +136,7 @@ public class ZoneReader {
 
   private func column<Owner: Record>(_ path: PartialKeyPath<Owner>) throws -> QueryColumn {
     guard let column = Owner.schema.column(path) else {
-      throw HearthError(.invalid, "the property \(path) is no field of \(Owner.schema.name)")
+      throw HearthError(.invalid, "the property \(path) is not a field of \(Owner.schema.name)")
     }
     return column
   }

@@ -147,7 +147,7 @@ struct NodeInspection: NodeWork {
         AuthorLog(
           author: head.author,
           deviceName: membership.device(head.author.device)?.card.name ?? "an unknown device",
-          personName: membership.person(of: head.author.device)?.name ?? "nobody known",
+          personName: membership.person(of: head.author.device)?.name ?? "an unknown person",
           changes: head.sequence, lastMilliseconds: head.time.milliseconds)
       }
   }

@@ -89,9 +89,9 @@ struct ProgressReports: NodeWork {
           found[entry.author] = WithheldChanges(
             author: entry.author,
             authorName: membership.device(entry.author.device)?.card.name ?? "an unknown device",
-            personName: membership.person(of: entry.author.device)?.name ?? "nobody known",
+            personName: membership.person(of: entry.author.device)?.name ?? "an unknown person",
             count: count, witnessName: witness.card.name,
-            witnessPersonName: membership.person(of: witness.id)?.name ?? "nobody known")
+            witnessPersonName: membership.person(of: witness.id)?.name ?? "an unknown person")
         }
       }
     }

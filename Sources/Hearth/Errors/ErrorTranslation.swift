@@ -97,7 +97,7 @@ enum ProgramWords {
     case .exists: "it exists already"
     case .locked: "another process uses the node"
     case .notAllowed: "this person or device may not do that"
-    case .notFound: "what was asked for does not exist"
+    case .notFound: "the requested item does not exist"
     case .offline: "no transport could be reached, or none carries the zone"
     case .corrupt: "the node's data is damaged"
     case .invalid: "the input is invalid"

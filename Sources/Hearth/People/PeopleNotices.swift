@@ -75,7 +75,7 @@ struct PeopleNotices: NodeWork {
   ) -> [String] {
     var texts: [String] = []
     if old.owner != new.owner, let owner = new.owner {
-      let former = old.owner.map { old.people[$0] ?? "nobody known" } ?? "nobody"
+      let former = old.owner.map { old.people[$0] ?? "an unknown person" } ?? "nobody"
       texts.append(
         "\(new.people[owner] ?? "somebody") now owns \(place) (previously \(former))")
     }

@@ -25,7 +25,7 @@ public struct Condition<Owner: Record>: Sendable {
   init(_ path: PartialKeyPath<Owner>, _ make: (QueryColumn) -> QueryCondition) {
     guard let column = Owner.schema.column(path) else {
       content = .fault(
-        "a query names the property \(path), which is no field of \(Owner.schema.name)")
+        "a query names the property \(path), which is not a field of \(Owner.schema.name)")
       return
     }
     content = .condition(make(column))

@@ -41,7 +41,7 @@ public struct Query<Owner: Record>: Sendable {
     guard let column = Owner.schema.column(path) else {
       query.fault =
         query.fault
-        ?? "a query orders by the property \(path), which is no field of \(Owner.schema.name)"
+        ?? "a query orders by the property \(path), which is not a field of \(Owner.schema.name)"
       return query
     }
     query.content.order.append(

@@ -132,7 +132,7 @@ struct ChallengeContext {
       .failed,
       "you did every suitable challenge in the last \(Words.count(rest, "day"))",
       hint: "`hearth challenge pick NAME` picks one again; `hearth settings set challenge-rest "
-        + "DAYS` changes for how long they are left out")
+        + "DAYS` sets for how long a finished challenge is excluded")
   }
 }
 

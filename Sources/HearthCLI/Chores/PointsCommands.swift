@@ -130,7 +130,8 @@ struct ExplainPoints: AsyncParsableCommand {
 /// `hearth points close`.
 struct ClosePeriod: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "close", abstract: "Close a week or month: its later entries count later.",
+    commandName: "close",
+    abstract: "Close a week or month; late entries count in the next open one.",
     discussion: """
       Entries that arrive afterwards for a closed week count in the next open one, as a late
       adjustment; they keep their own day. Only administrators and the owner may close. A closed

@@ -85,8 +85,8 @@ extension TransportCommand {
       case .cleared(let lines):
         lines.isEmpty ? "its mailboxes there are in order" : "was cleared of"
       case .moved:
-        "its mailboxes were created again, as nobody with the right to do so managed them; the "
-          + "others find them when they sync"
+        "its mailboxes were created again, because no device that may manage them did; the other "
+          + "devices find them when they sync"
       case .managedBy: "this device does not manage its mailboxes there yet: let one of these sync"
       case .unread:
         "nothing was checked, as not all data there could be read: follow the messages of "

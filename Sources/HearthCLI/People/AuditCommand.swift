@@ -99,7 +99,7 @@ extension AuditText {
     let device = merge.version.dot.author.device
     let author = names.membership.person(of: device)?.id
     let who = author.map(person) ?? names.name(of: device)
-    func name(_ id: PersonID) -> String { people.name(of: id) ?? "somebody unknown" }
+    func name(_ id: PersonID) -> String { people.name(of: id) ?? "an unknown person" }
     let action =
       merge.into.map { "merged \(name(merge.person)) into \(name($0))" }
       ?? "undid the merge of \(name(merge.person))"
@@ -236,7 +236,7 @@ struct AuditText {
   private func reason(_ exposures: [AuditEntry.Exposure]) -> String {
     let causes = exposures.map { exposure -> String in
       switch exposure.operation {
-      case .join(let join): return "\(join.personName) has a link and is no member"
+      case .join(let join): return "\(join.personName) used a link and is not a member"
       case .removeMember(let removal): return "\(person(removal.person)) was removed"
       case .revokeDevice(let revocation):
         return "\(names.fullName(of: revocation.device)) was revoked"
@@ -319,7 +319,7 @@ struct AuditText {
   }
 
   private func person(_ id: PersonID) -> String {
-    people.markedName(of: id) ?? "somebody unknown"
+    people.markedName(of: id) ?? "an unknown person"
   }
 
   private func zone(_ id: ZoneID) -> String {

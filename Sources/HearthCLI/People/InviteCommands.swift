@@ -102,9 +102,9 @@ struct InviteCommand: AsyncParsableCommand {
       let moment = try await MomentText.of(context)
       let now = await node.nowMilliseconds()
       try await node.close()
-      func name(_ id: PersonID) -> String { membership.person(id)?.name ?? "nobody known" }
+      func name(_ id: PersonID) -> String { membership.person(id)?.name ?? "an unknown person" }
       func maker(_ invite: InvitationRecord) -> String {
-        membership.person(of: invite.creator)?.name ?? "nobody known"
+        membership.person(of: invite.creator)?.name ?? "an unknown person"
       }
       if options.json {
         return try Output.json(

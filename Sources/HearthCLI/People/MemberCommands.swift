@@ -253,7 +253,7 @@ struct MemberCommand: AsyncParsableCommand {
       commandName: "leave", abstract: "Leave the household with all your devices.",
       discussion: """
         This device first publishes its changes. You keep the data on your devices, and receive
-        nothing new. An owner must first hand the household over: `hearth owner transfer PERSON`.
+        nothing new. An owner must first transfer the ownership: `hearth owner transfer PERSON`.
         """)
 
     @Flag(help: "Do not ask.") var yes = false
@@ -277,7 +277,7 @@ struct MemberCommand: AsyncParsableCommand {
       if own.role == .owner {
         let others = gate.membership.people.filter { $0.id != own.id }
         throw CommandFailure(
-          .notAllowed, "you are the owner of \(place) and must hand it over before you leave",
+          .notAllowed, "you own \(place) and must transfer it before you leave",
           hint: others.isEmpty
             ? "you are its only member: to delete it, delete this node's folder"
             : "`hearth owner transfer PERSON`, and leave when they have accepted")

@@ -9,7 +9,7 @@ import HearthSync
 /// The owner of the household.
 struct OwnerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "owner", abstract: "Show the owner, hand the household over, accept it.",
+    commandName: "owner", abstract: "Show the owner; offer, accept or withdraw the ownership.",
     discussion: """
       Examples:
         hearth owner transfer Cleo   offer Cleo the household
@@ -42,11 +42,11 @@ struct OwnerCommand: AsyncParsableCommand {
       let membership = await context.node.membership(of: context.zone.group)
       let moment = try await MomentText.of(context)
       try await context.node.close()
-      func name(_ id: PersonID) -> String { membership.person(id)?.name ?? "nobody known" }
+      func name(_ id: PersonID) -> String { membership.person(id)?.name ?? "an unknown person" }
       if options.json {
         return try Output.json(
           Document(
-            owner: membership.owner.map(name) ?? "nobody known",
+            owner: membership.owner.map(name) ?? "an unknown person",
             ownerId: membership.owner?.hex,
             offers: membership.offers.map {
               Document.Offer(
@@ -54,7 +54,7 @@ struct OwnerCommand: AsyncParsableCommand {
                 since: MomentText.iso($0.since.milliseconds))
             }))
       }
-      Output.print("owner: \(Style.safe(membership.owner.map(name) ?? "nobody known"))")
+      Output.print("owner: \(Style.safe(membership.owner.map(name) ?? "an unknown person"))")
       for offer in membership.offers {
         Output.print(
           "offered to \(Style.safe(name(offer.to))) by \(Style.safe(name(offer.from))) on "
@@ -91,7 +91,7 @@ struct OwnerCommand: AsyncParsableCommand {
       let subject = try PeopleNames(membership: gate.membership, renamed: [:]).person(person)
       let own = try gate.requireMember()
       guard own.role == .owner else {
-        throw gate.refusal(to: "hand the household over", [.owner])
+        throw gate.refusal(to: "transfer the ownership", [.owner])
       }
       guard subject.id != own.id else {
         throw CommandFailure(.failed, "you are already the owner")
@@ -99,7 +99,7 @@ struct OwnerCommand: AsyncParsableCommand {
       guard gate.membership.recovery.recoveryKeys(of: own.id) != nil else {
         throw CommandFailure(
           .notAllowed,
-          "handing the household over needs recovery words, so that a stolen device cannot do it",
+          "transferring the ownership needs recovery words, so that a stolen device cannot do it",
           hint: "run `hearth words show` first")
       }
       let name = Style.safe(subject.name)
@@ -224,7 +224,7 @@ private enum OwnerWords {
     }
     guard !text.isEmpty else {
       throw CommandFailure(
-        .notAllowed, "handing the household over needs your 12 recovery words",
+        .notAllowed, "transferring the ownership needs your 12 recovery words",
         hint: "type them when asked, or add --words-file FILE")
     }
     return text

@@ -32,7 +32,7 @@ enum WaitingEntries {
       return "the invitation had expired, and a device closed it before this joining arrived there"
     }
     return membership.voided.first { $0.id == entry.id }.map { membership.words(for: $0) }
-      ?? "there is an objection"
+      ?? "another operation speaks against it"
   }
 
   /// Lists them, with the next steps.

@@ -151,10 +151,11 @@ enum StandingText {
     }
     if !document.differingDevices.isEmpty, document.ended == nil {
       let names = document.differingDevices.map { Style.safe($0) }.joined(separator: ", ")
+      let verb = document.differingDevices.count == 1 ? "has" : "have"
       lines.append(
         Style.red(
-          "the same changes give other records on \(names): compare with `hearth digest`, and run "
-            + "`hearth verify` there and here"))
+          "\(names) \(verb) the same changes but other records: compare with `hearth digest`, and "
+            + "run `hearth verify` there and here"))
     }
     lines += withoutEffect(document)
     lines += document.settingFaults.map { Style.yellow("\($0.text); \($0.remedy)") }

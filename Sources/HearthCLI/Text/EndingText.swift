@@ -13,7 +13,7 @@ enum EndingText {
     case .overruled:
       return
         "this device does not belong to \(place): the operation that admitted it has no effect, "
-        + "because " + Style.safe(ending.reason ?? "somebody decided otherwise")
+        + "because " + Style.safe(ending.reason ?? "another operation overrides it")
     }
   }
 

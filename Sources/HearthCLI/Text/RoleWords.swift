@@ -19,7 +19,7 @@ enum RoleWords {
     }
     guard role != .owner else {
       throw CommandFailure(
-        .usage, "a household has one owner, and only the owner can hand it over",
+        .usage, "a household has one owner, and only the owner can transfer it",
         hint: "`hearth owner transfer PERSON`; as a role: reader, child, member, admin")
     }
     return role
@@ -37,7 +37,7 @@ enum RoleWords {
   /// The rights of a role in words.
   static func may(_ role: Role) -> String {
     switch role {
-    case .owner: "does what admins do, makes admins, and hands the household over"
+    case .owner: "does what admins do, makes admins, and transfers the ownership"
     case .admin: "does what members do, invites, approves, removes, gives lower roles, closes weeks"
     case .member: "adds and changes chores, points and settings, and does chores"
     case .child:
@@ -112,7 +112,7 @@ struct RoleGate: Sendable {
       throw CommandFailure(
         .notAllowed,
         "\(Style.safe(subject.name)) is the owner, and nobody may \(action)",
-        hint: "an owner can hand over the household (`hearth owner transfer PERSON`)")
+        hint: "an owner can transfer the household (`hearth owner transfer PERSON`)")
     }
     throw refusal(to: action, above)
   }

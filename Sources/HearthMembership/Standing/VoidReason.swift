@@ -34,7 +34,7 @@ package enum VoidReason: Equatable, Sendable {
   case openCauses
   /// Its author has reached the limit for this kind of operation.
   case tooMany
-  /// The owner must hand the group over first.
+  /// The owner must transfer the group first.
   case ownerStays
   /// A concurrent operation overrides it.
   case overruled(by: RecordID, Rule)

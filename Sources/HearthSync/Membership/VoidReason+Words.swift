@@ -12,7 +12,7 @@ extension Membership {
     case .grantsTooMuch: return "a person can grant only roles below their own"
     case .noSubject: return "the person, device or invitation it concerns is not in the group"
     case .badProof: return "a signature in it is invalid"
-    case .noWords: return "handing over needs recovery words: set some first"
+    case .noWords: return "transferring the ownership needs recovery words: set some first"
     case .notIndependent:
       return "the second device joined after the words or through this one: use the old words"
     case .alreadyThere:
@@ -32,7 +32,7 @@ extension Membership {
     case .openCauses:
       return "its author claims to have seen an operation, but not what that operation builds on"
     case .tooMany: return "one person has too many devices or invitations"
-    case .ownerStays: return "the owner must hand the group over first"
+    case .ownerStays: return "the owner must transfer the group first"
     case .overruled(let id, let rule): return words(for: rule, by: id, void)
     }
   }

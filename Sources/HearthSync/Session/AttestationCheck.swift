@@ -88,6 +88,6 @@ package struct AttestationCheck<S: Store> {
   /// The name of the person who made a snapshot.
   func nameOfMaker(_ word: SnapshotWord, in zone: ZoneState) throws -> String {
     word.maker.flatMap { engine.membership(of: zone.group).person(of: $0)?.name }
-      ?? "somebody unknown"
+      ?? "an unknown person"
   }
 }

@@ -38,7 +38,7 @@ struct BaseSnapshot<S: Store> {
     let membership = engine.membership(of: zone.group)
     let header = try Envelope.parseHeader(first, minimumSuite: membership.acceptedSuite)
     let maker = zone.deviceByTag[Identifier(header.authorTag)]
-    return maker.flatMap { membership.person(of: $0)?.name } ?? "somebody unknown"
+    return maker.flatMap { membership.person(of: $0)?.name } ?? "an unknown person"
   }
 
   /// Refuses logs with contradicting changes that do not continue what the zone's snapshot says.

@@ -61,7 +61,7 @@ struct ZonePeopleTests {
     #expect(await fault { try await zones[0].remove(ben) }?.code == .notFound)
   }
 
-  @Test("Somebody leaves; the owner first hands the zone over")
+  @Test("Somebody leaves; the owner first transfers the zone")
   func leaving() async throws {
     let shopping = try Shopping()
     let (nodes, zones) = try await shopping.pair()
