@@ -102,7 +102,7 @@ extension HearthZone {
 
   // MARK: Requests to join
 
-  /// Returns who asks to be let in, in order of name; only owners and admins see requests.
+  /// Returns the requests to join, in order of name; only owners and admins see requests.
   ///
   /// It looks at the zone's transports, where the requests lie. In the private database it returns
   /// the person's own further devices that ask.
@@ -113,7 +113,7 @@ extension HearthZone {
     }
   }
 
-  /// Lets in whoever asked, and puts the answer where the device finds it.
+  /// Admits the person who asked, and stores the answer where their device finds it.
   ///
   /// - Throws: `notAllowed` if this person may not, or if the invitation was used up or closed;
   ///   `invalid` if the request is for another zone.
@@ -124,7 +124,8 @@ extension HearthZone {
     }
   }
 
-  /// Refuses a request by closing its invitation; whoever asked learns of it with the next sync.
+  /// Refuses a request by closing its invitation; the person who asked learns of it with the next
+  /// sync.
   ///
   /// It refuses all requests by that invitation.
   ///

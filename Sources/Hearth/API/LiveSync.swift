@@ -5,8 +5,8 @@
 /// for await state in live.states { show(state) }
 /// ```
 ///
-/// It ends when ``stop()`` is called, when the node is closed, and when nobody holds it or reads
-/// its states any more.
+/// The sync ends when ``stop()`` is called, when the node is closed, and when nobody holds it or
+/// reads its states.
 public final class LiveSync: Sendable {
   let board: SyncBoard
   private let task: Task<Void, Never>

@@ -37,13 +37,13 @@ public struct TransportResult: Sendable {
   ///
   /// What came before the failure still counts.
   public let failure: HearthError?
-  /// What lies there and could not be used, so that data may be missing.
+  /// The files or entries there that could not be used, so that data may be missing.
   public let problems: [SyncProblem]
 }
 
 /// Something on a transport that could not be used.
 public struct SyncProblem: Hashable, Sendable {
-  /// A path below the folder, or the name of what a relay holds.
+  /// A path below the folder, or the name of a relay's entry.
   public let place: String
   /// What is wrong with it.
   public let message: String
@@ -84,7 +84,7 @@ extension HearthNode {
 extension SyncResult {
   /// Syncs a node.
   init(ofSyncing node: Node) async throws {
-    // In one go: the next sync forgets who was let in by this one.
+    // In one turn: the next sync forgets the zones to which this one admitted the node.
     let (report, admissions) = try await node.alone { core in
       (try await node.sync(), core.lastAdmissions)
     }

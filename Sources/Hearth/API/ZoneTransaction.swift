@@ -4,8 +4,8 @@ import HearthSync
 
 /// The reads and writes of one transaction of a zone.
 ///
-/// Reads see what the transaction has written, and what nobody else writes meanwhile. It is valid
-/// only in the body that gets it.
+/// Reads see the transaction's own writes; nobody else writes meanwhile. A transaction is valid
+/// only in the body that receives it.
 public final class ZoneTransaction: ZoneReader {
   /// Makes the engine on which writes are tried, so that reads see them.
   private let makeScratch: () -> Engine<ReplicaStore>
@@ -68,7 +68,7 @@ public final class ZoneTransaction: ZoneReader {
 
   /// Inserts a new record.
   ///
-  /// A record with the key that was deleted is made anew.
+  /// If a record with the key was deleted, it is created again.
   ///
   /// - Returns: the record.
   /// - Throws: `exists` if there is a record with its key.
@@ -94,8 +94,8 @@ public final class ZoneTransaction: ZoneReader {
 
   /// Changes a record: only the fields that the body changes are written.
   ///
-  /// What others write to other fields at the same time stays, and so does what they add to a
-  /// counter or set.
+  /// Concurrent writes of others to other fields stay, and so do their additions to a counter or
+  /// set.
   ///
   /// - Returns: the changed record.
   /// - Throws: `notFound` if there is no record with the key; `unreadable`; what the body throws.

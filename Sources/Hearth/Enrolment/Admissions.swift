@@ -2,11 +2,11 @@ import HearthCRDT
 import HearthMembership
 import HearthSync
 
-/// Who asks to be let in: this node elsewhere, and others here.
+/// Requests to join: this node's elsewhere, and those of others here.
 package struct Admissions: Sendable {
   let node: Node
 
-  /// Returns the households that were asked to let this node in.
+  /// Returns the households that were asked to admit this node.
   package func requested() async throws -> [PendingJoin] {
     try await node.looking { try $0.pending.joins() }
   }
@@ -17,12 +17,12 @@ package struct Admissions: Sendable {
     try await node.alone { try await JoinApproval(core: $0).waiting(of: group) }
   }
 
-  /// Returns the requests by invitations that are closed: nobody can be let in by them any more.
+  /// Returns the requests by invitations that are closed and can admit nobody any more.
   package func ended(of group: GroupID) async throws -> [JoinRequest] {
     try await node.alone { try await JoinApproval(core: $0).ended(of: group) }
   }
 
-  /// Lets in whoever asked, and puts the answer on every transport of the household.
+  /// Admits the person who asked, and stores the answer on every transport of the household.
   ///
   /// - Throws: `notAllowed` with the reason.
   package func approve(
@@ -47,6 +47,6 @@ package struct Admissions: Sendable {
 }
 
 extension Node {
-  /// Who asks to be let in: this node elsewhere, and others here.
+  /// Requests to join: this node's elsewhere, and those of others here.
   package nonisolated var admissions: Admissions { Admissions(node: self) }
 }

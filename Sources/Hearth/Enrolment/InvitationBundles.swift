@@ -7,7 +7,7 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// An invitation as the device keeps it that made it, until nobody can use it any more.
+/// An invitation as its maker's device stores it, until nobody can use it.
 private struct KeptInvitation: Codable {
   let group: String
   let invite: String
@@ -51,8 +51,8 @@ private struct RemovedBundles: Codable {
 
 /// The bundles of invitations on the transports.
 ///
-/// Whoever made one puts it back where it is damaged or gone, and whoever may close it removes it
-/// once it is closed.
+/// The maker's device stores a damaged or missing bundle again; each device that may close the
+/// invitation removes the bundle once it is closed.
 struct InvitationBundles: NodeWork {
   let core: NodeCore
 

@@ -7,7 +7,7 @@ import HearthStore
 import HearthSync
 import HearthTransport
 
-/// Somebody who asks to be let in, as an admin sees it.
+/// A request to join, as an admin sees it.
 package struct WaitingJoin: Sendable {
   package let request: JoinRequest
   /// Thirty digits that the newcomer's device shows too.
@@ -16,7 +16,7 @@ package struct WaitingJoin: Sendable {
   package let role: Role
   /// Who made the invitation.
   package let inviterName: String
-  /// Who used the invitation up, where nobody can be let in by it any more.
+  /// Who used the invitation up, if it can admit nobody any more.
   package let usedBy: [String]?
 }
 
@@ -56,7 +56,7 @@ struct JoinApproval: NodeWork {
     }
   }
 
-  /// The requests by invitations that are closed: nobody can be let in by them any more.
+  /// The requests by invitations that are closed and can admit nobody any more.
   func ended(of group: GroupID) async throws -> [JoinRequest] {
     let membership = membership(of: group)
     guard let own = membership.role(of: device), own.rank >= Role.admin.rank else { return [] }
@@ -138,7 +138,7 @@ struct JoinApproval: NodeWork {
     return true
   }
 
-  /// Lets in whoever asked, and puts the answer on every transport of the household.
+  /// Admits the person who asked, and stores the answer on every transport of the household.
   ///
   /// - Throws: `notAllowed` with the reason.
   func approve(_ waiting: WaitingJoin, named groupName: String) throws {

@@ -132,9 +132,9 @@ struct JoinRequests: NodeWork {
 
   /// Whether a request waits for an answer.
   ///
-  /// One that was answered does so again where this device was removed since and another answer
-  /// lies there: the request still does too, and whoever has it may let in by it once more. Nobody
-  /// who left by itself comes back like that.
+  /// An answered request is open again if this device was removed since and the transport holds
+  /// another answer: the request is still there, so an approver may admit the device once more. A
+  /// device that left by itself does not return in this way.
   private func isOpen(_ join: inout PendingJoin) async throws -> Bool {
     guard let taken = join.taken else { return true }
     guard let group = Identifier(hex: join.groupID), let ending = ending(in: group),
@@ -182,18 +182,18 @@ struct JoinRequests: NodeWork {
         join.taken = segmentDigest(answer).hex
         return true
       }
-      // Who is in by another way keeps the question: where that way is ended, and the removal was
-      // slower than the answer, the keys of the answer are the only ones.
+      // A device that joined by other means keeps its request: if that joining ends, and the
+      // removal arrives after the answer, only the answer has the keys.
       guard isIn(join) else { return false }
     }
     join.closedBy = try await closer(of: secret, on: transport)
-    // What lies there and is no answer keeps nobody from giving one.
+    // A file there that is not an answer does not prevent an answer.
     if join.closedBy == nil, !isTaken { try await askAgain(&join, over: transport) }
     return false
   }
 
-  /// Takes the keys of an answer where this device is out, and what the transport has of the
-  /// members.
+  /// Takes the keys of an answer if this device does not belong to the group, and the transport's
+  /// control log.
   ///
   /// - Returns: false where it is not an answer, or not proven: anybody can put a file there.
   private func take(
@@ -265,7 +265,7 @@ struct JoinRequests: NodeWork {
     })
   }
 
-  /// Fetches what a transport has of the members.
+  /// Fetches the control log from a transport.
   private func fetchMembers(
     of group: GroupID, over transport: any Transport, _ join: PendingJoin
   ) async throws {

@@ -10,7 +10,7 @@ struct ZoneCopy: NodeWork {
   private static let maximumBytes = 128 * 1024
   private static let maximumOperations = 1_000
 
-  /// Writes into a zone what another holds and nobody has written there.
+  /// Copies fields into a zone from another zone, unless somebody has written them there.
   ///
   /// Of a record, each field that was never written there is added with the value that it shows;
   /// counters are added up, sets united. Where an id follows from a field's text, the record takes

@@ -9,7 +9,7 @@ final class ChangeObservers: Sendable {
     case everything
     /// What it has read of a zone's records.
     case fields([TypeID: Set<FieldID>], ZoneID)
-    /// Not known before its present reading ends; what was written since that began.
+    /// A reading is in progress; these records were written since it began.
     case awaited(TouchedRecords)
   }
 
@@ -40,7 +40,8 @@ final class ChangeObservers: Sendable {
     return (number, stream)
   }
 
-  /// Begins a reading for a stream: what is written from now on waits for what it has read.
+  /// Begins a reading for a stream: writes from now on are kept until the reading's end shows
+  /// whether they concern it.
   func beginReading(for number: Int) {
     streams.withLock { $0.observers[number]?.interest = .awaited(TouchedRecords()) }
   }

@@ -71,7 +71,7 @@ struct GroupRecovery: NodeWork {
     _ listing: RecoveryListing, leadingToPrivate leadsToPrivate: Bool, with root: RecoveryRoot,
     from folders: [String], revokingOthers: Bool
   ) async throws -> TakenBack {
-    // Everything is looked for everywhere; what was found where is known afterwards.
+    // Every group is looked for on every transport; where each was found is known afterwards.
     for folder in folders {
       _ =
         TransportAddress.isRelay(folder)

@@ -79,7 +79,7 @@ package struct Recovery: Sendable {
   /// From then on this device knows the location of the bundle, if it did not. Only the words show
   /// whether the keys in the bundle are good.
   ///
-  /// - Returns: of each transport that could be reached what is wrong, in words; nil if nothing.
+  /// - Returns: for each transport that could be reached, the fault in words; nil if there is none.
   package func examineBundles(
     with words: PersonWords
   ) async throws -> [(place: String, fault: String?)] {

@@ -279,12 +279,12 @@ struct RecoveryBundles: NodeWork {
       })
   }
 
-  /// Looks, with the words, whether what lies on the transports leads back to everything.
+  /// Checks, with the words, whether the bundles on the transports lead back to everything.
   ///
   /// From then on this device knows the location of the bundle, if it did not. Only the words show
   /// whether the keys in the bundle are good.
   ///
-  /// - Returns: of each transport that could be reached what is wrong, in words; nil if nothing.
+  /// - Returns: for each transport that could be reached, the fault in words; nil if there is none.
   func examine(
     with words: PersonWords
   ) async throws -> [(place: String, fault: String?)] {

@@ -8,7 +8,7 @@ import HearthTransport
 struct RecoverySource {
   let root: RecoveryRoot
 
-  /// Finds the bundles of the words; what one does not say another may.
+  /// Finds the bundles of the words; one bundle may contain groups that another lacks.
   func listing(at folders: [String]) async throws -> RecoveryListing {
     let name = try RecoveryBundles.name(of: root.capsuleAccess)
     var found: RecoveryListing?
@@ -65,7 +65,7 @@ struct RecoverySource {
       RelayLink.Owner(name: "recovery", managerPair: { try root.relayPair(relayID: $0) }))
   }
 
-  /// Whether an error is of the folder, and not of what lies in it.
+  /// Whether an error concerns the folder and not its content.
   private static func isUnreachable(_ error: any Error) -> Bool {
     guard let error = error as? TransportError else { return error is HearthError }
     let ofFile: [TransportError.Code] = [.emptyFile, .contentMismatch, .tooLarge, .notRegularFile]

@@ -8,8 +8,8 @@ import HearthTransport
 /// A group's control log as a transport shows it to a node that is about to join.
 ///
 /// A node takes a group whole or not at all, and nothing waits for a transport in a transaction. So
-/// the log is looked at in replicas of its own first; what was found is then taken in one
-/// transaction with everything else that joining means.
+/// the node first reads the log into separate replicas, and then takes the result in one
+/// transaction with everything else that joining requires.
 struct MemberDraft {
   /// The control zone.
   fileprivate let zone: ZoneID
@@ -19,7 +19,7 @@ struct MemberDraft {
   fileprivate let waiting: [[UInt8]]
   /// The keys that were handed to this device at a relay.
   fileprivate let grants: [[UInt8]]?
-  /// Whether another copy of this node has written there under its present life.
+  /// Whether another copy of this node has written there under its present incarnation.
   fileprivate let isLifeUsed: Bool
   fileprivate let group: GroupID
   /// What could not be used.
@@ -37,7 +37,7 @@ extension NodeReplicas {
   /// Fetches a group's control log into replicas of its own.
   ///
   /// - Parameters:
-  ///   - recipients: as whom this device finds what was left for it at a relay.
+  ///   - recipients: the identities under which this device finds its rekey handoffs at a relay.
   ///   - policy: the rights of each role.
   ///   - begin: gives empty replicas what opens the log.
   func draftMembers(

@@ -21,7 +21,7 @@ package struct FolderNewsSource: Equatable, Sendable {
   let zoneTags: Set<Identifier>
 }
 
-/// The mailboxes of a relay that tell of news.
+/// The mailboxes of a relay that report new entries.
 package struct RelayNewsSource: Equatable, Sendable {
   let place: String
   let accesses: [MailboxAccess]
@@ -47,13 +47,13 @@ package final class NewsWatch: Sendable {
   private let pushes = Pushes()
   private let listening: [(link: RelayLink, number: Int)]
 
-  /// What relays told since somebody looked.
+  /// The news that relays reported since the last look.
   private final class Pushes: Sendable {
     private let heads = Mutex<[Identifier: UInt64]>([:])
     private let isNew = Atomic<Bool>(false)
     /// A connection was lost since somebody looked.
     private let isLoss = Atomic<Bool>(false)
-    /// A relay came back: what was written meanwhile may wait to be given to it.
+    /// A relay is reachable again: changes written meanwhile may be due for upload.
     private let wasLost = Atomic<Bool>(false)
     private let bell = DispatchSemaphore(value: 0)
 
@@ -68,7 +68,7 @@ package final class NewsWatch: Sendable {
         guard known != head || isBack else { return }
       case .closed: break
       case .lost:
-        // The round that follows tells that it is away; a quick restart is over by then.
+        // The next round reports that the relay is unreachable; a quick restart is over by then.
         wasLost.store(true, ordering: .releasing)
         isLoss.store(true, ordering: .releasing)
         bell.signal()

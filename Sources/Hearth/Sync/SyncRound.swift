@@ -7,9 +7,9 @@ import HearthSync
 struct SyncRound {
   /// A step to start.
   enum Start: Equatable, Sendable {
-    /// Take what is new, and give nothing yet.
+    /// Download new data, and upload nothing yet.
     case read(TransportSetting)
-    /// Take what is new, decide what the news call for, and give what is lacking.
+    /// Download new data, decide what it requires, and upload what the transport lacks.
     ///
     /// - Parameters:
     ///   - isComplete: whether every other transport was read without failure before.
@@ -44,7 +44,7 @@ struct SyncRound {
   private static let maximumExchanges = 3
 
   private var places: [Place]
-  /// Whether no transport has failed that holds back what a stale view would decide wrongly.
+  /// Whether no transport that must be read before a decision has failed.
   private(set) var isComplete = true
   /// The groups of which a transport refused a zone.
   private(set) var unread: Set<GroupID> = []
@@ -68,8 +68,8 @@ struct SyncRound {
 
   /// A transport was read.
   ///
-  /// - Parameter holdsBack: whether what a stale view of a group would decide wrongly has to wait
-  ///   for what it refused.
+  /// - Parameter holdsBack: whether decisions that a stale view could get wrong must wait for the
+  ///   zones that this transport refused.
   mutating func read(
     _ setting: TransportSetting, _ report: TransportReport, holdsBack: Bool = true
   ) -> [Start] {
@@ -102,7 +102,8 @@ struct SyncRound {
 
   /// A transport failed.
   ///
-  /// - Parameter holdsBack: whether what a stale view would decide wrongly has to wait for it.
+  /// - Parameter holdsBack: whether decisions that a stale view could get wrong must wait for this
+  ///   transport.
   mutating func failed(
     _ setting: TransportSetting, _ fault: String, holdsBack: Bool
   ) -> [Start] {
@@ -131,7 +132,7 @@ struct SyncRound {
     return start(where: { $0.stage == .read }, isComplete: false, isEarly: true)
   }
 
-  /// Exchanges with all that were read, and once more with those that lack what came later.
+  /// Exchanges with all transports that were read, and again with those that lack later data.
   private mutating func exchangeAll() -> [Start] {
     let isComplete = isComplete
     return start(

@@ -78,10 +78,10 @@ struct SyncStages: NodeWork {
 
   /// Exchanges with all transports at the same time.
   ///
-  /// Every transport is read before anything is decided: who joins over one of them must not be
-  /// shut out by what an older copy on another one says. Where one keeps the others waiting, they
-  /// are given what there is, and once more when it has answered: what it brought goes out over
-  /// them in the same sync.
+  /// Every transport is read before anything is decided: an older copy on one transport must not
+  /// exclude a person who joins over another. If one transport keeps the others waiting, the sync
+  /// uploads to the others, and again when the slow one has answered: its data goes out over them
+  /// in the same sync.
   ///
   /// - Returns: the round, at its end.
   private func exchangeWithAll(
