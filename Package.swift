@@ -279,6 +279,19 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
+// Tests that try every order of small histories take minutes in modules that are not optimised.
+// Overflow and preconditions are checked all the same.
+if Context.environment["HEARTH_STRICT"] != nil {
+  let optimised: Set = [
+    "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "Household", "TestSupport",
+    "HearthCRDTTests", "MembershipPromises", "PromiseTranslation", "FamilyModel",
+    "FamilyTranslation",
+  ]
+  for target in package.targets where optimised.contains(target.name) {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
+  }
+}
+
 if isSimulation {
   package.targets += [
     .target(
