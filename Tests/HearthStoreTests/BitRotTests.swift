@@ -95,7 +95,12 @@ struct BitRotTests {
     arguments: [
       "UPDATE hearth_types SET type = 70000 WHERE name = 'thing'",
       "UPDATE hearth_types SET type = -1 WHERE name = 'thing'",
-      "UPDATE hearth_fields SET field = field + 65536",
+      "UPDATE hearth_fields SET field = field + 65536", "UPDATE hearth_fields SET name = 'f f'",
+      // What a damaged index of a key returns twice.
+      "ALTER TABLE hearth_fields RENAME TO old; CREATE TABLE hearth_fields AS "
+        + "SELECT * FROM old UNION ALL SELECT * FROM old",
+      "ALTER TABLE hearth_heads RENAME TO old; CREATE TABLE hearth_heads AS "
+        + "SELECT * FROM old UNION ALL SELECT * FROM old",
       "UPDATE hearth_authors SET number = number + 64",
       "UPDATE hearth_heads SET sequence = -1", "UPDATE hearth_heads SET hash = x'01'",
       "UPDATE hearth_heads SET forked_at = 0",

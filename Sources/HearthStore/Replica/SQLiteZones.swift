@@ -111,10 +111,7 @@ package final class SQLiteZones: ZoneStore {
         guard statement.uint(1) <= Frontier.maximumSequence, statement.blob(2).count == 32,
           statement.isNull(6) || statement.uint(6) > 0
         else {
-          throw StoreError(
-            .corrupt,
-            "a log head in the node's database is damaged: keep a copy of the home folder, then "
-              + "join again")
+          throw SQLiteZones.damagedHead
         }
         heads.append(
           LogHead(
@@ -123,8 +120,16 @@ package final class SQLiteZones: ZoneStore {
             seen: try frontier(statement.blob(4)), controlSeen: try frontier(statement.blob(5)),
             forkedAt: statement.isNull(6) ? nil : statement.uint(6)))
       }
+      guard Set(heads.map(\.author)).count == heads.count else { throw SQLiteZones.damagedHead }
       return heads
     }
+  }
+
+  private static var damagedHead: StoreError {
+    StoreError(
+      .corrupt,
+      "a log head in the node's database is damaged: keep a copy of the home folder, then join "
+        + "again")
   }
 
   package func save(_ heads: [LogHead], of zone: ZoneID) throws {

@@ -167,6 +167,9 @@ struct SchemaRegistry {
     while try types.step() {
       names.append((TypeID(rawValue: try number(types.int(0))), types.text(1)))
     }
+    guard Set(names.map(\.0)).count == names.count,
+      names.allSatisfy({ SchemaRegistry.isName($0.1) })
+    else { throw SchemaRegistry.damagedTypes("the names") }
     for (type, name) in names {
       let statement = try connection.statement(
         "SELECT field, name, kind, indexed FROM hearth_fields WHERE type = ? ORDER BY field")
@@ -181,9 +184,12 @@ struct SchemaRegistry {
             FieldID(rawValue: try number(statement.int(0))), statement.text(1),
             kind, indexed: statement.int(3) != 0))
       }
-      guard fields.count <= SchemaRegistry.maximumFields else {
-        throw SchemaRegistry.damagedTypes("\(name) has \(fields.count) fields")
-      }
+      // A damaged table may return a key twice.
+      guard fields.count <= SchemaRegistry.maximumFields,
+        Set(fields.map(\.id)).count == fields.count,
+        Set(fields.map(\.name)).count == fields.count,
+        fields.allSatisfy({ SchemaRegistry.isName($0.name) })
+      else { throw SchemaRegistry.damagedTypes("the fields of \(name)") }
       schemas.append(RecordSchema(type, name, fields))
     }
     return schemas
@@ -192,7 +198,7 @@ struct SchemaRegistry {
   /// The number of a type or field in a row.
   private func number(_ stored: Int64) throws -> UInt16 {
     guard let number = UInt16(exactly: stored) else {
-      throw SchemaRegistry.damagedTypes("it has the number \(stored)")
+      throw SchemaRegistry.damagedTypes("the number \(stored)")
     }
     return number
   }
