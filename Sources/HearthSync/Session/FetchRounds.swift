@@ -56,9 +56,14 @@ enum FetchRounds {
     if let former { names.removeAll { !former.contains($0) } }
     // A newcomer first takes, alone, what the inviter had. Strangers' files would take its room,
     // and incarnations that the inviter refused would take the places of those that others cite.
-    let expected = names.filter { zone.expects($0.tagAuthor, from: $0.first) }
+    let expected = names.filter {
+      zone.expects($0.tagAuthor, from: $0.first) && !taking.takenFirst.contains($0)
+    }
     let isPartial = !expected.isEmpty && expected.count < names.count
-    if isPartial { names = expected }
+    if isPartial {
+      names = expected
+      taking.takenFirst.formUnion(expected)
+    }
     if Mutant.skipsOwnEarlierLives.isActive {
       let own = zone.authorTag(of: engine.device)
       names.removeAll { $0.authorTag == own }

@@ -49,6 +49,8 @@ struct Taking {
   var refusedWaiting = 0
   var rounds = 0
   var round: Round?
+  /// The files that had a round before all others; each has one at most, whatever becomes of it.
+  var takenFirst: Set<SegmentName> = []
   /// The files that were not worth fetching at the last planning.
   var vain: Set<SegmentName> = []
   /// The refused files, which are already reported.
