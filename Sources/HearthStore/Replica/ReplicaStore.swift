@@ -90,13 +90,22 @@ package final class ReplicaStore: Store {
 
   /// Brings a database to the present format.
   ///
-  /// - Throws: `newerFormat`, for a database that this version cannot read.
+  /// - Throws: `newerFormat` or `earlierFormat`, before anything is changed, for a database that this
+  ///   version cannot read.
   private static func migrate(_ queue: DatabaseQueue, path: String) throws {
     let migrator = Migrations.migrator()
     guard try !queue.read(migrator.hasBeenSuperseded) else {
       throw StoreError(
         .newerFormat,
         "the database at \(path) was written by a newer version of this program: update it")
+    }
+    guard try !queue.read(Migrations.isEarlier) else {
+      throw StoreError(
+        .earlierFormat,
+        "an earlier version of this program wrote this node's database, and this version cannot "
+          + "read its households; nothing was changed: keep the folder, move it aside, then "
+          + "`hearth init` and create or join a household; the earlier version still shows and "
+          + "exports what is there")
     }
     try migrator.migrate(queue)
   }

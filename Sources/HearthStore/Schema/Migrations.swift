@@ -31,6 +31,15 @@ enum Migrations {
     return migrator
   }
 
+  /// Whether a database is of an earlier version whose households this version cannot read.
+  ///
+  /// Formats changed before the first release under the same names of migrations (decision 0069).
+  /// The columns of pending segments tell the versions apart.
+  static func isEarlier(_ database: Database) throws -> Bool {
+    guard try database.tableExists("hearth_pending") else { return false }
+    return try !database.columns(in: "hearth_pending").contains { $0.name == "wait" }
+  }
+
   // MARK: Step 3
 
   /// Renames the facts that a store may drop.

@@ -11,11 +11,10 @@ struct SchemaRegistry {
 
   /// Updates the tables and returns them by type.
   ///
-  /// - Throws: `StoreError`; `earlierFormat` before anything is changed.
+  /// - Throws: `StoreError`.
   func register(
     _ declared: [RecordSchema], codec: (TypeTable) -> RowCodec
   ) throws -> [TypeID: TypeTable] {
-    try refuseEarlier()
     try check(declared)
     let stored = try stored()
     try check(declared, against: stored)
@@ -35,24 +34,6 @@ struct SchemaRegistry {
   func tables() throws -> [TypeID: TypeTable] {
     Dictionary(
       try stored().map { ($0.id, TypeTable($0)) }, uniquingKeysWith: { first, _ in first })
-  }
-
-  /// Refuses the database of an earlier version whose households this version cannot read.
-  ///
-  /// Formats changed before the first release under the same names of migrations (decision 0069).
-  /// The columns of pending segments tell the versions apart.
-  private func refuseEarlier() throws {
-    let column = try connection.statement("PRAGMA table_info(hearth_pending)")
-    var names: Set<String> = []
-    while try column.step() { names.insert(column.text(1)) }
-    guard names.isEmpty || names.contains("wait") else {
-      throw StoreError(
-        .earlierFormat,
-        "an earlier version of this program wrote this node's database, and this version cannot "
-          + "read its households; nothing was changed: keep the folder, move it aside, then "
-          + "`hearth init` and create or join a household; the earlier version still shows and "
-          + "exports what is there")
-    }
   }
 
   private func check(_ declared: [RecordSchema]) throws {
