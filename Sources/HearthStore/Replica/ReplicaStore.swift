@@ -90,8 +90,8 @@ package final class ReplicaStore: Store {
 
   /// Brings a database to the present format.
   ///
-  /// - Throws: `newerFormat` or `earlierFormat`, before anything is changed, for a database that this
-  ///   version cannot read.
+  /// - Throws: `newerFormat` or `earlierFormat`, for a database that this version cannot read;
+  ///   nothing is changed then.
   private static func migrate(_ queue: DatabaseQueue, path: String) throws {
     let migrator = Migrations.migrator()
     guard try !queue.read(migrator.hasBeenSuperseded) else {
