@@ -30,7 +30,8 @@ enum ReceivedGrants {
           secret: try ZoneSecret.open(zone.sealedSecret, with: pair, expectingTag: zone.tag),
           epochs: epochs)
       }
-      for place in draft.zones.indices where draft.zones[place].group == group {
+      for place in draft.zones.indices
+      where draft.zones[place].group == group && draft.zones[place].kind == .control {
         draft.zones[place].expect(logs)
       }
     }
