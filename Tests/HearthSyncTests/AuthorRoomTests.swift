@@ -155,53 +155,71 @@ struct AuthorRoomTests {
     #expect(try engine.zone(family.control).reached.covers(opened.controlFrontier))
   }
 
+  /// Somebody who opened an invitation and has fetched nothing yet.
+  private struct Newcomer {
+    let world: NewcomerWorld
+    let opened: InvitationCapsule
+    var engine: Engine<MemoryStore>
+    /// The files of the control zone that the inviter had.
+    let known: Set<SegmentName>
+    let listing: TransportListing
+
+    /// - Parameter others: how many further incarnations of a member have a file in the listing.
+    init(others: Int) throws {
+      var world = try NewcomerWorld()
+      let made = try world.invite()
+      for _ in 0..<2 { try world.sync(0) }
+      let tag = try world.family.members[0].zone(world.family.control).tag
+      known = Set(world.shelf.list(zoneTag: tag).segments)
+      for life in 0..<UInt64(others) {
+        var forge = try Forge(
+          world.family.members[1], world.family.zone, incarnation: (life + 2) << 32)
+        try world.shelf.put(forge.announce(world.family.members[1]))
+      }
+      listing = world.shelf.list(zoneTag: tag)
+      engine = try EngineFamily.engine()
+      opened = try JoiningByInvitation.begin(
+        made.capsule, with: made.secret, in: &engine, nowMilliseconds: now)
+      self.world = world
+    }
+
+    var others: Set<SegmentName> { Set(listing.segments).subtracting(known) }
+  }
+
   @Test("A newcomer fetches first, and alone, the incarnations that the inviter had")
   func first() throws {
-    var world = try NewcomerWorld()
-    let made = try world.invite()
-    for _ in 0..<2 { try world.sync(0) }
-    let id = world.family.control
-    let tag = try world.family.members[0].zone(id).tag
-    let before = Set(world.shelf.list(zoneTag: tag).segments)
-    for life in 0..<UInt64(5) {
-      var forge = try Forge(
-        world.family.members[1], world.family.zone, incarnation: (life + 2) << 32)
-      try world.shelf.put(forge.announce(world.family.members[1]))
-    }
-    let listing = world.shelf.list(zoneTag: tag)
-    var engine = try EngineFamily.engine()
-    let opened = try JoiningByInvitation.begin(
-      made.capsule, with: made.secret, in: &engine, nowMilliseconds: now)
-    var taking = try FetchRounds.taking(of: id, from: listing, in: engine.store)
-    let first = try FetchRounds.goOn(&taking, in: &engine, nowMilliseconds: now)
-    #expect(Set(first) == before)
-    try FetchRounds.receive(
-      first.map { ($0, try world.shelf.fetch($0)) }, &taking, in: &engine, nowMilliseconds: now)
-    #expect(try engine.zone(id).reached.covers(opened.controlFrontier))
-    let rest = try FetchRounds.goOn(&taking, in: &engine, nowMilliseconds: now)
-    #expect(Set(rest) == Set(listing.segments).subtracting(before) && rest.count == 5)
+    var newcomer = try Newcomer(others: 5)
+    let id = newcomer.world.family.control
+    var taking = try FetchRounds.taking(
+      of: id, from: newcomer.listing, in: newcomer.engine.store)
+    let first = try FetchRounds.goOn(&taking, in: &newcomer.engine, nowMilliseconds: now)
+    #expect(Set(first) == newcomer.known)
+    let files = try first.map { ($0, try newcomer.world.shelf.fetch($0)) }
+    try FetchRounds.receive(files, &taking, in: &newcomer.engine, nowMilliseconds: now)
+    #expect(try newcomer.engine.zone(id).reached.covers(newcomer.opened.controlFrontier))
+    let rest = try FetchRounds.goOn(&taking, in: &newcomer.engine, nowMilliseconds: now)
+    #expect(Set(rest) == newcomer.others && rest.count == 5)
   }
 
   @Test("The inviter's files have one round before the others, whatever becomes of them")
   func firstOnce() throws {
-    var world = try NewcomerWorld()
-    let made = try world.invite()
-    for _ in 0..<2 { try world.sync(0) }
-    let id = world.family.control
-    let tag = try world.family.members[0].zone(id).tag
-    let before = Set(world.shelf.list(zoneTag: tag).segments)
-    var forge = try Forge(world.family.members[1], world.family.zone, incarnation: 9 << 32)
-    try world.shelf.put(forge.announce(world.family.members[1]))
-    var engine = try EngineFamily.engine()
-    _ = try JoiningByInvitation.begin(
-      made.capsule, with: made.secret, in: &engine, nowMilliseconds: now)
-    let listing = world.shelf.list(zoneTag: tag)
-    var taking = try FetchRounds.taking(of: id, from: listing, in: engine.store)
+    var newcomer = try Newcomer(others: 1)
+    var taking = try FetchRounds.taking(
+      of: newcomer.world.family.control, from: newcomer.listing, in: newcomer.engine.store)
     // As if each were dropped when it came: all are worth fetching again.
-    let first = try FetchRounds.goOn(&taking, in: &engine, nowMilliseconds: now)
-    #expect(Set(first) == before)
-    let second = try FetchRounds.goOn(&taking, in: &engine, nowMilliseconds: now)
-    #expect(Set(second) == Set(listing.segments))
+    let first = try FetchRounds.goOn(&taking, in: &newcomer.engine, nowMilliseconds: now)
+    #expect(Set(first) == newcomer.known)
+    let second = try FetchRounds.goOn(&taking, in: &newcomer.engine, nowMilliseconds: now)
+    #expect(Set(second) == Set(newcomer.listing.segments))
+  }
+
+  @Test("Expected logs are those of the control zone alone")
+  func expectedZone() throws {
+    let newcomer = try Newcomer(others: 0)
+    for zone in newcomer.engine.zones {
+      #expect(zone.expectedLogs.isEmpty == (zone.kind != .control), "\(zone.name)")
+    }
+    #expect(newcomer.engine.zones.contains { $0.kind == .data })
   }
 
   @Test("Lives that nobody else has seen take no place from those that others have seen")
