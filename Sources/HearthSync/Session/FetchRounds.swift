@@ -24,11 +24,13 @@ enum FetchRounds {
   ) throws -> [SegmentName] {
     repeat {
       let isDone =
-        try taking.round.map { try !$0.isPartial && isEnough($0, taking, in: engine) } ?? false
+        try taking.round.map { try $0.isWhole && isEnough($0, taking, in: engine) } ?? false
       let former = isDone ? taking.vain : nil
+      // What follows a file of a partial round is planned only once that file is applied.
+      let followsPart = taking.round?.isPartial ?? false
       taking.round = nil
       let names = try nextFiles(
-        &taking, among: former, in: engine, nowMilliseconds: nowMilliseconds)
+        &taking, among: former, after: followsPart, in: engine, nowMilliseconds: nowMilliseconds)
       if !names.isEmpty { return names }
     } while try receiveWaiting(&taking, in: &engine, nowMilliseconds: nowMilliseconds)
       && taking.rounds < maximumRounds
@@ -38,10 +40,12 @@ enum FetchRounds {
 
   /// The next files in their order.
   ///
-  /// - Parameter former: The files to choose from; nil for all files.
+  /// - Parameters:
+  ///   - former: The files to choose from; nil for all files.
+  ///   - followsPart: Whether the round before was a partial one.
   private static func nextFiles(
-    _ taking: inout Taking, among former: Set<SegmentName>?, in engine: Engine<some Store>,
-    nowMilliseconds: UInt64
+    _ taking: inout Taking, among former: Set<SegmentName>?, after followsPart: Bool,
+    in engine: Engine<some Store>, nowMilliseconds: UInt64
   ) throws -> [SegmentName] {
     if let former, former.isEmpty { return [] }
     let zone = try engine.zone(taking.zone)
@@ -77,7 +81,7 @@ enum FetchRounds {
     taking.rounds += 1
     taking.round = Taking.Round(
       names: affordable, failures: taking.failures, unread: taking.unread,
-      waiting: taking.waiting, isPartial: isPartial)
+      waiting: taking.waiting, isPartial: isPartial, isWhole: !isPartial && !followsPart)
     return affordable
   }
 

@@ -26,6 +26,8 @@ struct Taking {
     let waiting: Int
     /// Whether other files follow in the next round.
     let isPartial: Bool
+    /// Whether the round was planned with the result of all earlier files.
+    let isWhole: Bool
   }
 
   let zone: ZoneID
