@@ -26,8 +26,8 @@ struct QueryPlanTests {
       path: ReplicaStore.inMemoryPath, schema: [QueryPlanTests.schema],
       lookups: [QueryPlanTests.lookups])
     let table = try #require(store.records.tables[QueryPlanTests.type])
-    var compiler = QueryCompiler(
-      query, of: QueryTable(table: table, lookups: QueryPlanTests.lookups))
+    var compiler = try QueryCompiler(
+      query, in: [QueryPlanTests.type: QueryTable(table: table, lookups: QueryPlanTests.lookups)])
     let sql = try compiler.select("id", zone: 1)
     return try store.read {
       let statement = try store.connection.queryStatement("EXPLAIN QUERY PLAN " + sql)

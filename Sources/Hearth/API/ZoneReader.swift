@@ -26,10 +26,12 @@ public class ZoneReader {
     readFields[key.type, default: []].formUnion(fields)
   }
 
-  func rows<Owner: Record>(_ query: Query<Owner>) throws -> [RecordRow] {
+  func rows<Owner: Record>(
+    _ query: Query<Owner>, showing columns: [FieldID] = Owner.schema.columns
+  ) throws -> [RecordRow] {
     let checked = try query.checked()
-    let columns = Owner.schema.columns
-    try prepare(toRead: columns, of: checked.type)
+    try prepare(toRead: fields(of: checked, []).union(columns), of: checked.type)
+    try prepare(toReadOthersOf: checked)
     return try queries.rows(checked, showing: columns, in: zone)
   }
 
@@ -116,7 +118,8 @@ public class ZoneReader {
   ) throws -> Value? {
     let checked = try query.checked()
     let column = try path.map { try self.column($0) }
-    try prepare(toRead: fields(of: checked, [column], Owner.schema), of: checked.type)
+    try prepare(toRead: fields(of: checked, [column]), of: checked.type)
+    try prepare(toReadOthersOf: checked)
     return try queries.value(function, of: column, checked, in: zone)
   }
 
@@ -127,11 +130,19 @@ public class ZoneReader {
   ) throws -> [(Field, StoredValue)] {
     let checked = try query.checked()
     let (column, key) = (try path.map { try self.column($0) }, try self.column(group))
-    try prepare(toRead: fields(of: checked, [column, key], Owner.schema), of: checked.type)
+    try prepare(toRead: fields(of: checked, [column, key]), of: checked.type)
+    try prepare(toReadOthersOf: checked)
     return try queries.values(function, of: column, by: key, checked, in: zone)
       .compactMap { found in
         Field(stored: StoredValue(found.group)).map { ($0, StoredValue(found.value)) }
       }
+  }
+
+  /// Prepares for reading the records of other types on which a query's condition depends.
+  private func prepare(toReadOthersOf query: RecordQuery) throws {
+    for other in query.condition?.others ?? [] {
+      try prepare(toRead: fields(of: other.query, [other.column]), of: other.query.type)
+    }
   }
 
   private func column<Owner: Record>(_ path: PartialKeyPath<Owner>) throws -> QueryColumn {
@@ -142,11 +153,8 @@ public class ZoneReader {
   }
 
   /// The fields on which one value over a query's records depends.
-  private func fields<Owner: Record>(
-    of query: RecordQuery, _ columns: [QueryColumn?], _ schema: Schema<Owner>
-  ) -> Set<FieldID> {
-    let texts = schema.fields.filter { $0.options.contains(.fullText) }.map(\.id)
-    var fields = query.condition?.fields(texts: texts) ?? []
+  private func fields(of query: RecordQuery, _ columns: [QueryColumn?]) -> Set<FieldID> {
+    var fields = query.condition?.fields(texts: queries.texts(of: query.type)) ?? []
     for column in query.order.map(\.column) + columns.compactMap({ $0 }) {
       if case .field(let field) = column { fields.insert(field) }
     }

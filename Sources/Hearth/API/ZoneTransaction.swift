@@ -11,6 +11,8 @@ public final class ZoneTransaction: ZoneReader {
   private let makeScratch: () -> Engine<ReplicaStore>
   private let deletions: DeletionRules
   private let now: UInt64
+  /// The mark of this device in positions that it writes.
+  let writerMark: [UInt8]
   private var scratch: Engine<ReplicaStore>?
   private(set) var operations: [Operation] = []
   /// How many of the operations are visible to reads.
@@ -22,11 +24,12 @@ public final class ZoneTransaction: ZoneReader {
 
   init(
     _ queries: SQLiteQueries, of zone: ZoneID, by deletions: DeletionRules, now: UInt64,
-    makeScratch: @escaping () -> Engine<ReplicaStore>
+    device: DeviceID, makeScratch: @escaping () -> Engine<ReplicaStore>
   ) {
     self.makeScratch = makeScratch
     self.deletions = deletions
     self.now = now
+    writerMark = Array(device.bytes.prefix(PositionPath.markBytes))
     super.init(queries, of: zone)
   }
 

@@ -59,7 +59,8 @@ struct ZoneWork: NodeWork {
   ) throws -> (Result, [Operation]) {
     let core = core
     let transaction = ZoneTransaction(
-      store.queries, of: zone, by: schema.deletions, now: now()
+      store.queries, of: zone, by: schema.deletions, now: now(),
+      device: core.engine.device
     ) { core.engine }
     var done: Result?
     do {

@@ -58,6 +58,15 @@ public struct Query<Owner: Record>: Sendable {
     return query
   }
 
+  /// All records that meet the conditions, in order of key.
+  func unordered() -> Query {
+    var query = self
+    query.content.order = []
+    query.content.limit = nil
+    query.content.offset = 0
+    return query
+  }
+
   /// The query for the store.
   ///
   /// - Throws: `invalid`, with what is wrong.

@@ -12,6 +12,10 @@ enum QueryParameter {
 struct QueryCompiler {
   private let source: QueryTable
   private let query: RecordQuery
+  /// The tables of all types, for conditions on other records.
+  private let sources: [TypeID: QueryTable]
+  /// How many conditions are around the query.
+  private let depth: Int
   private(set) var parameters: [QueryParameter] = []
 
   /// The most values of one list, and the most conditions beside each other.
@@ -19,19 +23,23 @@ struct QueryCompiler {
   /// The most conditions inside each other: SQLite's parser has a bounded stack.
   static let maximumDepth = 16
 
-  init(_ query: RecordQuery, of source: QueryTable) {
+  /// - Throws: `schema` if the query's type has no table.
+  init(_ query: RecordQuery, in sources: [TypeID: QueryTable], depth: Int = 0) throws {
     self.query = query
-    self.source = source
+    self.sources = sources
+    self.depth = depth
+    source = try QueryTable.table(of: query.type, in: sources)
   }
 
   /// Returns the statement that reads columns of the records.
   mutating func select(_ columns: String, zone: Int64) throws -> String {
-    var sql = "SELECT \(columns) " + (try from(zone))
+    let sql = "SELECT \(columns) " + (try from(zone))
+    // The order of a set means nothing.
+    if depth > 0, query.limit == nil, query.offset == 0 { return sql }
     let order =
       try query.order.map { try source.expression($0.column) + ($0.isDescending ? " DESC" : "") }
       + ["id" + (query.order.last?.isDescending == true ? " DESC" : "")]
-    sql += " ORDER BY " + order.joined(separator: ", ")
-    return sql + limit()
+    return sql + " ORDER BY " + order.joined(separator: ", ") + limit()
   }
 
   /// Returns the statement that computes one value over the records.
@@ -67,7 +75,7 @@ struct QueryCompiler {
     parameters.append(.number(zone))
     sql += " WHERE zone = ? AND alive = 1"
     if let condition = query.condition {
-      sql += " AND " + (try compile(condition, zone: zone, depth: 0))
+      sql += " AND " + (try compile(condition, zone: zone, depth: depth))
     }
     return sql
   }
@@ -102,6 +110,8 @@ struct QueryCompiler {
       return try compile(field, contains: element)
     case .matches(let text):
       return try compile(matching: text, zone: zone)
+    case .isAmong(let column, let other, let query):
+      return try compile(column, isAmong: other, of: query, zone: zone, depth: depth)
     case .all(let parts):
       return try join(parts, with: " AND ", ifEmpty: "1", zone: zone, depth: depth)
     case .any(let parts):
@@ -182,6 +192,16 @@ struct QueryCompiler {
     return "id IN (\(index.selectMatches))"
   }
 
+  private mutating func compile(
+    _ column: QueryColumn, isAmong other: QueryColumn, of query: RecordQuery, zone: Int64,
+    depth: Int
+  ) throws -> String {
+    var compiler = try QueryCompiler(query, in: sources, depth: depth + 1)
+    let values = try compiler.select(compiler.source.expression(other), zone: zone)
+    parameters += compiler.parameters
+    return "\(try source.expression(column)) IN (\(values))"
+  }
+
   private mutating func append(_ value: Value, for column: QueryColumn) throws {
     guard let type = try source.type(of: column) else {
       guard case .bytes(let bytes) = value, let id = Identifier(bytes: bytes) else {
@@ -245,7 +265,8 @@ struct IndexChoice {
       .compare(.field(let field), .greater, _), .compare(.field(let field), .greaterOrEqual, _),
       .hasPrefix(.field(let field), _), .isOneOf(.field(let field), _):
       bounded.insert(field)
-    case .compare(.id, .equal, _), .isOneOf(.id, _), .matches: mayUse = false
+    case .isAmong(.field(let field), _, _): bounded.insert(field)
+    case .compare(.id, .equal, _), .isOneOf(.id, _), .isAmong(.id, _, _), .matches: mayUse = false
     default: break
     }
   }

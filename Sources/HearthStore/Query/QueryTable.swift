@@ -13,6 +13,16 @@ struct QueryTable {
     }
   }
 
+  /// The table of a type.
+  ///
+  /// - Throws: `schema` if the program did not declare the type.
+  static func table(of type: TypeID, in sources: [TypeID: QueryTable]) throws -> QueryTable {
+    guard let source = sources[type] else {
+      throw StoreError(.schema, "record type \(type.rawValue & 0x3fff) was not declared")
+    }
+    return source
+  }
+
   /// The expression of a column: its value, or the default of a field that was never written.
   ///
   /// An index has the same text, or SQLite would not use it.

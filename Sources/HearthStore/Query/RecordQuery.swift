@@ -30,6 +30,8 @@ package indirect enum QueryCondition: Equatable, Sendable {
   case contains(FieldID, Value)
   /// The fields with a text index contain words that begin with each word of a text.
   case matches(String)
+  /// The column has a value that a column of some records of the zone has.
+  case isAmong(QueryColumn, QueryColumn, RecordQuery)
   /// All conditions hold.
   case all([QueryCondition])
   /// At least one condition holds.
@@ -45,13 +47,25 @@ extension QueryCondition {
   package func fields(texts: [FieldID]) -> Set<FieldID> {
     switch self {
     case .compare(.field(let field), _, _), .isOneOf(.field(let field), _),
-      .hasPrefix(.field(let field), _), .contains(let field, _):
+      .hasPrefix(.field(let field), _), .contains(let field, _),
+      .isAmong(.field(let field), _, _):
       [field]
-    case .compare(.id, _, _), .isOneOf(.id, _), .hasPrefix(.id, _): []
+    case .compare(.id, _, _), .isOneOf(.id, _), .hasPrefix(.id, _), .isAmong(.id, _, _): []
     case .matches: Set(texts)
     case .all(let parts), .any(let parts):
       parts.reduce(into: []) { $0.formUnion($1.fields(texts: texts)) }
     case .not(let part): part.fields(texts: texts)
+    }
+  }
+
+  /// The columns of other records on which the condition depends, with the queries for these
+  /// records.
+  package var others: [(column: QueryColumn, query: RecordQuery)] {
+    switch self {
+    case .isAmong(_, let column, let query): [(column, query)] + (query.condition?.others ?? [])
+    case .all(let parts), .any(let parts): parts.flatMap(\.others)
+    case .not(let part): part.others
+    case .compare, .isOneOf, .hasPrefix, .contains, .matches: []
     }
   }
 

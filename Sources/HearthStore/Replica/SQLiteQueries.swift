@@ -17,13 +17,16 @@ package final class SQLiteQueries {
       sources.map { ($0.lookups.type, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
+  /// The fields of a type with a text index.
+  package func texts(of type: TypeID) -> [FieldID] { sources[type]?.lookups.texts ?? [] }
+
   /// Returns the rows of a query in its order, with the shown values of fields.
   package func rows(
     _ query: RecordQuery, showing fields: [FieldID], in zone: ZoneID
   ) throws -> [RecordRow] {
-    let source = try source(of: query.type)
+    let source = try QueryTable.table(of: query.type, in: sources)
     return try connection.run { _ in
-      var compiler = QueryCompiler(query, of: source)
+      var compiler = try QueryCompiler(query, in: sources)
       let sql = try compiler.select(
         try columns(fields, of: source), zone: try zones.number(of: zone))
       return try rows(sql, compiler.parameters, fields, of: source)
@@ -34,7 +37,7 @@ package final class SQLiteQueries {
   package func row(
     of key: RecordKey, showing fields: [FieldID], in zone: ZoneID
   ) throws -> RecordRow? {
-    let source = try source(of: key.type)
+    let source = try QueryTable.table(of: key.type, in: sources)
     return try connection.run { _ in
       let sql =
         "SELECT \(try columns(fields, of: source)) FROM "
@@ -50,9 +53,9 @@ package final class SQLiteQueries {
   package func value(
     _ function: QueryAggregate, of column: QueryColumn?, _ query: RecordQuery, in zone: ZoneID
   ) throws -> Value? {
-    let source = try source(of: query.type)
+    let source = try QueryTable.table(of: query.type, in: sources)
     return try connection.run { _ in
-      var compiler = QueryCompiler(query, of: source)
+      var compiler = try QueryCompiler(query, in: sources)
       let sql = try compiler.aggregate(
         function, of: column, zone: try zones.number(of: zone))
       let statement = try bound(sql, compiler.parameters)
@@ -72,9 +75,9 @@ package final class SQLiteQueries {
     _ function: QueryAggregate, of column: QueryColumn?, by group: QueryColumn,
     _ query: RecordQuery, in zone: ZoneID
   ) throws -> [(group: Value, value: Value)] {
-    let source = try source(of: query.type)
+    let source = try QueryTable.table(of: query.type, in: sources)
     return try connection.run { _ in
-      var compiler = QueryCompiler(query, of: source)
+      var compiler = try QueryCompiler(query, in: sources)
       let sql = try compiler.aggregates(
         function, of: column, by: group, zone: try zones.number(of: zone))
       let statement = try bound(sql, compiler.parameters)
@@ -91,13 +94,6 @@ package final class SQLiteQueries {
       }
       return values
     }
-  }
-
-  private func source(of type: TypeID) throws -> QueryTable {
-    guard let source = sources[type] else {
-      throw StoreError(.schema, "record type \(type.rawValue & 0x3fff) was not declared")
-    }
-    return source
   }
 
   private func columns(_ fields: [FieldID], of source: QueryTable) throws -> String {

@@ -1,0 +1,38 @@
+import HearthCRDT
+import HearthStore
+
+extension ZoneReader {
+  /// Returns the records that a query finds, each with the record that it refers to.
+  ///
+  /// ```swift
+  /// for item in try reader.fetch(Item.where(\.isBought == false), with: \.list) {
+  ///   print(item.record.name, item.target?.name ?? "no list")
+  /// }
+  /// ```
+  ///
+  /// Each record that is referred to is read once, however many refer to it.
+  public func fetch<Owner: Record, Target: Record>(
+    _ query: Query<Owner>, with path: KeyPath<Owner, Key<Target>?>
+  ) throws(HearthError) -> JoinedRecords<Owner, Target> {
+    try reported {
+      JoinedRecords(
+        Records(try rows(query)),
+        Records(try rows(Target.where(.isReferred(by: path, of: query)))),
+        by: { $0[keyPath: path] })
+    }
+  }
+
+  /// Returns the records that a query finds, each with the record that it refers to.
+  ///
+  /// Each record that is referred to is read once, however many refer to it.
+  public func fetch<Owner: Record, Target: Record>(
+    _ query: Query<Owner>, with path: KeyPath<Owner, Key<Target>>
+  ) throws(HearthError) -> JoinedRecords<Owner, Target> {
+    try reported {
+      JoinedRecords(
+        Records(try rows(query)),
+        Records(try rows(Target.where(.isReferred(by: path, of: query)))),
+        by: { $0[keyPath: path] })
+    }
+  }
+}
