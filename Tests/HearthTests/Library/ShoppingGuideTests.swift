@@ -5,9 +5,11 @@ import Testing
 struct Shop: Record {
   var id = Key<Shop>()
   var name = ""
+  var position = Position()
 
   static let schema = Schema<Shop>("shop", 1) {
     Field(1, \.name, .indexed)
+    Field(2, \.position, .indexed)
   }
 }
 
@@ -87,9 +89,33 @@ struct ShoppingGuideTests {
     }
   }
 
+  @Test("The guide's joins and lists do what the guide says")
+  func listsAndJoins() async throws {
+    let home = try Family().home("Anna")
+    let anna = try await HearthNode.open(at: home, shoppingGuide, as: .new(person: "Anna"))
+    let zone = try await anna.shared.zone(named: "Family", create: true)
+    try await zone.write { tx in
+      let market = try tx.insert(Shop(name: "Market"))
+      try tx.insert(Article(shop: market.id, name: "Milk"))
+    }
+    let open = Article.where(\.isBought == false)
+    let atMarket = Article.where(.refers(\.shop, to: Shop.where(\.name == "Market")))
+    let busyShops = Shop.where(.isReferred(by: \.shop, of: open))
+    let byShop = try await zone.read { try $0.fetch(atMarket, with: \.shop) }
+    for article in byShop { print(article.record.name, article.target?.name ?? "anywhere") }
+    #expect(byShop.map { $0.target?.name } == ["Market"])
+    #expect(try await zone.fetch(busyShops).map(\.name) == ["Market"])
+    let route = Shop.all.order(\.position)
+    try await zone.write { tx in
+      let bakery = try tx.insert(Shop(name: "Bakery"), at: .last, of: route, by: \.position)
+      try tx.move(bakery.id, \.position, to: .first, in: route)
+    }
+    #expect(try await zone.fetch(route).map(\.name) == ["Bakery", "Market"])
+  }
+
   @Test("Every block of code in the guide is in this file")
   func compiled() throws {
-    try GuideCode.check("shopping-list.md", isIn: #filePath, blocks: 10)
+    try GuideCode.check("shopping-list.md", isIn: #filePath, blocks: 12)
   }
 }
 
