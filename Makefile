@@ -39,11 +39,12 @@ test: bootstrap ## Run all tests, warnings as errors, reference oracles required
 models: ## Check the protocol's Spin models exhaustively (about a minute)
 	@Scripts/models
 
-lint: ## Check format and style of all Swift files, the syntax of the scripts, the catalogue
+lint: ## Check format and style of Swift, syntax of scripts, the catalogue, the public interface
 	$(SWIFT) format lint --strict --recursive $(SWIFT_PATHS)
 	@for script in $(SHELL_SCRIPTS); do sh -n "$$script" || exit 1; done
 	@bash -n .ci/run
 	@Scripts/check-catalogue
+	@Scripts/public-api
 
 docs: bootstrap ## Build the API reference of the module Hearth (DocC)
 	@grep -q swift-docc-plugin Package.swift || { \
