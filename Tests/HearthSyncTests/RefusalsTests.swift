@@ -190,6 +190,24 @@ struct RefusalsTests {
     }
   }
 
+  @Test("What members wrote is fetched before what strangers wrote, also in the first sync")
+  func strangersLast() throws {
+    let family = try EngineFamily(2)
+    let zone = try family.members[0].zone(family.control)
+    func name(_ tag: Identifier, _ change: UInt64) -> SegmentName {
+      SegmentName(
+        zoneTag: zone.tag, authorTag: tag, incarnation: 1, first: change, last: change,
+        digest: digest(Int(change)))
+    }
+    let member = zone.authorTag(of: family.members[1].device)
+    let strangers = [Identifier(high: 0, low: 1), Identifier(high: .max, low: 1)]
+    let names = (strangers + [member]).flatMap { tag in (1...3).map { name(tag, $0) } }.sorted()
+    let examined = try FetchChoice(engine: family.members[0]).examined(in: zone)
+    let turns = examined.inTurn(names)
+    #expect(
+      turns == names.filter { $0.authorTag == member } + names.filter { $0.authorTag != member })
+  }
+
   @Test("Of a removed device what lies behind a gap beyond its cut is useless, and the rest is not")
   func beyondCut() throws {
     var family = try EngineFamily(3)

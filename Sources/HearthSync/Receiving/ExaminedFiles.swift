@@ -52,14 +52,16 @@ struct ExaminedFiles {
   /// then what strangers wrote, and last what was refused before.
   ///
   /// Of the last two only a part is fetched in one sync if it is of no use, and each has its turn.
+  /// What known authors wrote may decide about strangers, who would be examined again after it.
   func inTurn(_ names: [SegmentName]) -> [SegmentName] {
-    guard !refusals.isEmpty else { return names }
     func rank(_ name: SegmentName) -> Int {
       remembers(name) ? 2 : deviceByTag[name.authorTag] == nil ? 1 : 0
     }
     let first = names.filter { rank($0) == 0 }
+    let others = names.filter { rank($0) > 0 }
+    guard !refusals.isEmpty else { return first + others }
     return first
-      + names.filter { rank($0) > 0 }.sorted {
+      + others.sorted {
         let (left, right) = (rank($0), rank($1))
         return left != right ? left < right : refusals.isBefore($0.digest, $1.digest)
       }
