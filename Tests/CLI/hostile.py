@@ -497,7 +497,7 @@ def devices_by_words(home):
 @row("C.devices", "the same with 4,000, which are all the authors that the zone may have")
 def devices_without_end(home):
     home.join("mal", "Mal")
-    suffer(home, [("mal", "strangers", "--number", "4000", "--words")], ["Mal"])
+    suffer(home, [("mal", "strangers", "--number", "4000", "--words")], ["Mal"], logs=4000)
 
 
 @row("C.suite", "64 forged files of a suite to come in the control zone")

@@ -103,5 +103,8 @@ extension NodeReplicas.Content {
           + "or one of the two files was replaced; put the right key file back. Without it, "
           + NodeFolder.aside, cause: error)
     }
+    for zone in engine.zones where zone.kind == .control {
+      store.projections.take(engine.membership(of: zone.group), of: zone.group)
+    }
   }
 }

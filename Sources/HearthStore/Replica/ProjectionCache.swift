@@ -36,6 +36,14 @@ final class ProjectionCache {
     return made
   }
 
+  /// Takes over a fold of a group's control log: the views extend it instead of folding all again.
+  ///
+  /// Views know no forked logs, so a fold with some is of no use to them.
+  func take(_ membership: Membership, of group: GroupID) {
+    guard membership.forks.ends.isEmpty else { return }
+    lastMemberships[group] = membership
+  }
+
   /// Returns the membership of a zone's group; an empty one if the group has no control zone.
   func membership(around zone: ZoneID) throws -> Membership {
     let zones = try zones.all()

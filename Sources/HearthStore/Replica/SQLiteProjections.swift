@@ -137,6 +137,11 @@ package final class SQLiteProjections: ProjectionStore {
     }
   }
 
+  /// Takes over a fold of a group's control log, which the views would otherwise repeat.
+  package func take(_ membership: Membership, of group: GroupID) {
+    cache.take(membership, of: group)
+  }
+
   /// Returns a view of a zone's records, and of the first projection's rows.
   package func source(of zone: ZoneID) throws -> any ProjectionSource {
     try ProjectionView(projections.first ?? NoProjection(), cache: cache, zone: zone)
