@@ -295,7 +295,9 @@ extension RecordState.Field {
   fileprivate func lies(within frontier: Frontier) -> Bool {
     switch self {
     case .register(let register):
-      register.siblings.allSatisfy { frontier.covers($0.version.dot) }
+      // Most have one value: a list of all of them would be allocated for each field of a zone.
+      frontier.covers(register.shown.version.dot)
+        && register.others.allSatisfy { frontier.covers($0.version.dot) }
     case .history(let history):
       history.entries.allSatisfy { entry in
         frontier.covers(entry.version.dot) && entry.replaced.allSatisfy { frontier.covers($0) }
