@@ -14,15 +14,15 @@ public enum ListPlace<Owner: Record>: Sendable {
 }
 
 extension ZoneTransaction {
-  /// Moves a record within an ordered list, or into it.
+  /// Moves a record within an ordered list, or to a place in a list that it is to be in.
   ///
   /// ```swift
   /// try tx.move(rake.id, \.position, to: .first, in: chores)
   /// ```
   ///
-  /// It writes the position of that one record. All records of the list get new positions if there
-  /// is no room: if two people put records at the very same position, or after thousands of moves
-  /// by turns.
+  /// It writes the position of that one record; its other fields say in which list it is. All
+  /// records of the list get new positions if there is no room: if two of them have the very same
+  /// position, or after some thirty moves of two people by turns into one gap.
   ///
   /// - Parameters:
   ///   - key: the record.

@@ -1,6 +1,6 @@
 /// A record's position in an ordered list that people rearrange.
 ///
-/// A position is a text of bytes, and the records of a list are in the order of their bytes. So
+/// A position is a string of bytes, and the records of a list are in the order of their bytes. So
 /// moving a record writes one field of one record, and there is always a position between two
 /// others. What two people insert at one place at the same time stays together for each of them:
 /// the items of one follow those of the other.

@@ -15,7 +15,7 @@ private struct Message: Record, Equatable {
   static let app = AppSchema("org.example.messages", [Message.self])
 }
 
-@Suite("Joins")
+@Suite("Joins", .timeLimit(.minutes(20)))
 struct JoinTests {
   /// A zone with lists and items, one list of which was deleted.
   private struct Household {

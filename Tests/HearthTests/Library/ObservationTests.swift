@@ -2,7 +2,7 @@ import Hearth
 import Synchronization
 import Testing
 
-@Suite("Observing")
+@Suite("Observing", .timeLimit(.minutes(20)))
 struct ObservationTests {
   /// Counts the runs of a body.
   private final class Runs: Sendable {
