@@ -14,12 +14,7 @@ extension ZoneReader {
   public func fetch<Owner: Record, Target: Record>(
     _ query: Query<Owner>, with path: KeyPath<Owner, Key<Target>?>
   ) throws(HearthError) -> JoinedRecords<Owner, Target> {
-    try reported {
-      JoinedRecords(
-        Records(try rows(query)),
-        Records(try rows(Target.where(.isReferred(by: path, of: query)))),
-        by: { $0[keyPath: path] })
-    }
+    try joined(query, Target.where(.isReferred(by: path, of: query))) { $0[keyPath: path] }
   }
 
   /// Returns the records that a query finds, each with the record that it refers to.
@@ -28,11 +23,15 @@ extension ZoneReader {
   public func fetch<Owner: Record, Target: Record>(
     _ query: Query<Owner>, with path: KeyPath<Owner, Key<Target>>
   ) throws(HearthError) -> JoinedRecords<Owner, Target> {
+    try joined(query, Target.where(.isReferred(by: path, of: query))) { $0[keyPath: path] }
+  }
+
+  /// Two queries' records, joined by a reference.
+  private func joined<Owner: Record, Target: Record>(
+    _ query: Query<Owner>, _ targets: Query<Target>, by reference: (Owner) -> Key<Target>?
+  ) throws(HearthError) -> JoinedRecords<Owner, Target> {
     try reported {
-      JoinedRecords(
-        Records(try rows(query)),
-        Records(try rows(Target.where(.isReferred(by: path, of: query)))),
-        by: { $0[keyPath: path] })
+      JoinedRecords(Records(try rows(query)), Records(try rows(targets)), by: reference)
     }
   }
 }
