@@ -28,7 +28,7 @@ struct RecordTests {
           model.apply(step.body, version: step.version, past: step.past)
           // As the engine does it: read without the shown values, change, write back.
           try store.transaction {
-            var state = try store.records.states(of: [key], in: zoneID)[key] ?? RecordState()
+            var state = try store.records.states(of: [key], in: zoneID)[0] ?? RecordState()
             if state.needsShownValue(for: step.body, past: step.past) {
               try store.records.supplyShownValues(to: &state, of: key, in: zoneID)
             }

@@ -32,7 +32,7 @@ struct ComparingTests {
     let family = world.family
     let key = RecordKey(type: .record(7), id: EngineFamily.id(1))
     let store = family.members[member].store
-    var state = try #require(try store.records.states(of: [key], in: family.zone)[key])
+    var state = try #require(try store.records.states(of: [key], in: family.zone)[0])
     let zone = try family.members[member].zone(family.zone)
     let head = zone.head(of: family.members[0].author)
     state.apply(

@@ -37,7 +37,7 @@ struct FalseClaimTests {
     _ number: Int, of engine: Engine<MemoryStore>, in family: EngineFamily
   ) throws -> RecordState? {
     let key = RecordKey(type: .record(7), id: EngineFamily.id(number))
-    return try engine.store.records.states(of: [key], in: family.zone)[key]
+    return try engine.store.records.states(of: [key], in: family.zone)[0]
   }
 
   /// A change of Mallory's that deletes a record, empties a set and sets a value, over everything

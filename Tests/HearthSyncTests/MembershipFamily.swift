@@ -34,7 +34,7 @@ extension EngineFamily {
   /// What a member shows of a record's register.
   func shown(_ member: Int, _ record: Int) throws -> Value? {
     let key = RecordKey(type: .record(7), id: EngineFamily.id(record))
-    return try members[member].store.records.states(of: [key], in: zone)[key]?.shown(
+    return try members[member].store.records.states(of: [key], in: zone)[0]?.shown(
       EngineFamily.register)
   }
 

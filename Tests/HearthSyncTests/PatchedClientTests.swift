@@ -92,7 +92,9 @@ struct PatchedClientTests {
   private func records(
     _ keys: [RecordKey], of member: Int, _ family: EngineFamily
   ) throws -> [RecordKey: RecordState] {
-    try family.members[member].store.records.states(of: keys, in: family.zone)
+    let states = try family.members[member].store.records.states(of: keys, in: family.zone)
+    let found = zip(keys, states).compactMap { key, state in state.map { (key, $0) } }
+    return Dictionary(uniqueKeysWithValues: found)
   }
 
   @Test(

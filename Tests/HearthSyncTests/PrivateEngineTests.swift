@@ -92,7 +92,7 @@ struct PrivateEngineTests {
 
     func shown(_ place: Int, _ record: Int) throws -> Value? {
       let key = RecordKey(type: .record(7), id: EngineFamily.id(record))
-      return try engines[place].store.records.states(of: [key], in: zone)[key]?.shown(register)
+      return try engines[place].store.records.states(of: [key], in: zone)[0]?.shown(register)
     }
   }
 

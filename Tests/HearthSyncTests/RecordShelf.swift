@@ -15,7 +15,9 @@ struct RecordShelf: RecordStore {
     for item in records { try body(item.key, item.record) }
   }
 
-  func states(of keys: [RecordKey], in zone: ZoneID) throws -> [RecordKey: RecordState] { [:] }
+  func states(of keys: [RecordKey], in zone: ZoneID) throws -> [RecordState?] {
+    keys.map { _ in nil }
+  }
   func supplyShownValues(
     to state: inout RecordState, of key: RecordKey, in zone: ZoneID
   ) throws {}

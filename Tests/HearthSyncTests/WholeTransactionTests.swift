@@ -42,7 +42,7 @@ struct WholeTransactionTests {
     _ type: TypeID, _ member: Int, _ family: EngineFamily, record: Int = 1
   ) throws -> Value? {
     let key = key(type, record)
-    return try family.members[member].store.records.states(of: [key], in: family.zone)[key]?
+    return try family.members[member].store.records.states(of: [key], in: family.zone)[0]?
       .shown(EngineFamily.register)
   }
 

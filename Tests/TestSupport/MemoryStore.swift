@@ -206,13 +206,12 @@ extension MemoryStore {
   package struct Records: RecordStore {
     fileprivate let store: MemoryStore
 
-    package func states(of keys: [RecordKey], in id: ZoneID) throws -> [RecordKey: RecordState] {
+    package func states(of keys: [RecordKey], in id: ZoneID) throws -> [RecordState?] {
       let zone = try store.zone(id)
-      var found: [RecordKey: RecordState] = [:]
-      for key in keys {
-        if case .record(let state) = zone.records[key] { found[key] = state }
+      return keys.map { key in
+        guard case .record(let state) = zone.records[key] else { return nil }
+        return state
       }
-      return found
     }
 
     /// Values are never left out here.

@@ -6,53 +6,65 @@ struct SortedPieces<Item> {
     fileprivate let offset: Int
   }
 
-  /// The items in pieces that are neither empty nor longer than ``maximumPiece``.
-  private var pieces: [[Item]]
+  /// The first piece; most lists have no other, and then cost no more than an array.
+  private var first: [Item]
+  /// The pieces after it, none of them empty.
+  ///
+  /// No piece is longer than ``maximumPiece``.
+  private var rest: [[Item]] = []
 
   private static var maximumPiece: Int { 512 }
 
   /// Takes items in order.
   init(_ items: [Item] = []) {
     guard items.count > SortedPieces.maximumPiece else {
-      pieces = items.isEmpty ? [] : [items]
+      first = items
       return
     }
     let length = SortedPieces.maximumPiece / 2
-    pieces = stride(from: 0, to: items.count, by: length).map {
+    first = Array(items[..<length])
+    rest = stride(from: length, to: items.count, by: length).map {
       Array(items[$0..<min($0 + length, items.count)])
     }
   }
 
   /// All items in order; O(n) if there are several pieces.
-  var items: [Item] { pieces.count == 1 ? pieces[0] : Array(pieces.joined()) }
+  var items: [Item] { rest.isEmpty ? first : first + rest.joined() }
 
   /// The place behind all items.
   var end: Place {
-    pieces.isEmpty
-      ? Place(piece: 0, offset: 0)
-      : Place(piece: pieces.count - 1, offset: pieces[pieces.count - 1].count)
+    Place(piece: rest.count, offset: rest.last?.count ?? first.count)
   }
 
   /// The first place from which a condition holds; the end if it holds for no item.
   ///
   /// If the condition holds for one item, it must hold for all items after it. O(log n).
   func place(where isBeyond: (Item) -> Bool) -> Place {
-    let next = pieces.partitionPoint { isBeyond($0[0]) }
-    guard next > 0 else { return Place(piece: 0, offset: 0) }
-    let offset = pieces[next - 1].partitionPoint(where: isBeyond)
-    let isInside = offset < pieces[next - 1].count || next == pieces.count
-    return isInside ? Place(piece: next - 1, offset: offset) : Place(piece: next, offset: 0)
+    let piece = rest.isEmpty ? 0 : rest.partitionPoint { isBeyond($0[0]) }
+    let items = self[piece: piece]
+    let offset = items.partitionPoint(where: isBeyond)
+    let isInside = offset < items.count || piece == rest.count
+    return isInside ? Place(piece: piece, offset: offset) : Place(piece: piece + 1, offset: 0)
   }
 
   /// The item at a place; nil at the end.
   subscript(place: Place) -> Item? {
-    guard place.piece < pieces.count, place.offset < pieces[place.piece].count else { return nil }
-    return pieces[place.piece][place.offset]
+    guard place.piece <= rest.count else { return nil }
+    let items = self[piece: place.piece]
+    return place.offset < items.count ? items[place.offset] : nil
   }
 
   /// Changes the item at a place without a copy of it.
   mutating func change(at place: Place, _ body: (inout Item) -> Void) {
-    body(&pieces[place.piece][place.offset])
+    body(&self[piece: place.piece][place.offset])
+  }
+
+  /// Changes every item in order without a copy of it; the items must stay in order.
+  mutating func changeEach(_ body: (inout Item) throws -> Void) rethrows {
+    for place in first.indices { try body(&first[place]) }
+    for piece in rest.indices {
+      for place in rest[piece].indices { try body(&rest[piece][place]) }
+    }
   }
 
   /// Inserts an item; O(log n) amortised.
@@ -60,24 +72,37 @@ struct SortedPieces<Item> {
   /// - Returns: Where the item is now.
   @discardableResult
   mutating func insert(_ item: Item, at place: Place) -> Place {
-    guard !pieces.isEmpty else {
-      pieces = [[item]]
-      return Place(piece: 0, offset: 0)
-    }
-    pieces[place.piece].insert(item, at: place.offset)
-    guard pieces[place.piece].count > SortedPieces.maximumPiece else { return place }
-    let half = pieces[place.piece].count / 2
-    let rest = Array(pieces[place.piece][half...])
-    pieces[place.piece].removeSubrange(half...)
-    pieces.insert(rest, at: place.piece + 1)
+    self[piece: place.piece].insert(item, at: place.offset)
+    let count = self[piece: place.piece].count
+    guard count > SortedPieces.maximumPiece else { return place }
+    let half = count / 2
+    let later = Array(self[piece: place.piece][half...])
+    self[piece: place.piece].removeSubrange(half...)
+    rest.insert(later, at: place.piece)
     return place.offset < half
       ? place : Place(piece: place.piece + 1, offset: place.offset - half)
   }
 
   /// Removes the item at a place.
   mutating func remove(at place: Place) {
-    pieces[place.piece].remove(at: place.offset)
-    if pieces[place.piece].isEmpty { pieces.remove(at: place.piece) }
+    self[piece: place.piece].remove(at: place.offset)
+    guard self[piece: place.piece].isEmpty, !rest.isEmpty else { return }
+    if place.piece == 0 {
+      first = rest.removeFirst()
+    } else {
+      rest.remove(at: place.piece - 1)
+    }
+  }
+
+  private subscript(piece piece: Int) -> [Item] {
+    get { piece == 0 ? first : rest[piece - 1] }
+    _modify {
+      if piece == 0 {
+        yield &first
+      } else {
+        yield &rest[piece - 1]
+      }
+    }
   }
 }
 

@@ -81,6 +81,19 @@ package struct RecordState: Equatable, Sendable {
     fields.change(at: place(of: id)) { $0.field = .register(register) }
   }
 
+  /// Supplies the values of all registers that lack theirs, read from the store's columns.
+  ///
+  /// - Parameter value: The value in a field's column; nil if the field has no column.
+  package mutating func supplyEach(_ value: (FieldID) throws -> Value?) rethrows {
+    try fields.changeEach { entry in
+      guard case .register(var register) = entry.field, register.isPartial,
+        let value = try value(entry.id)
+      else { return }
+      register.supply(value)
+      entry.field = .register(register)
+    }
+  }
+
   /// Applies one operation of a change that ``RecordLimits`` admit.
   ///
   /// - Parameters:

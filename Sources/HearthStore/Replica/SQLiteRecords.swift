@@ -36,20 +36,15 @@ package final class SQLiteRecords: RecordStore {
 
   private var opaque: OpaqueCodec { OpaqueCodec(connection: connection, authors: authors) }
 
-  package func states(
-    of keys: [RecordKey], in zone: ZoneID
-  ) throws -> [RecordKey: RecordState] {
+  package func states(of keys: [RecordKey], in zone: ZoneID) throws -> [RecordState?] {
     let number = try zones.number(of: zone)
-    var result: [RecordKey: RecordState] = [:]
-    result.reserveCapacity(keys.count)
-    for key in keys {
+    return try keys.map { key in
       if let table = tables[key.type] {
-        result[key] = try codec(table).partialState(of: key.id, zone: number)
-      } else if case .record(let state) = try opaque.record(key, zone: number) {
-        result[key] = state
+        return try codec(table).partialState(of: key.id, zone: number)
       }
+      guard case .record(let state) = try opaque.record(key, zone: number) else { return nil }
+      return state
     }
-    return result
   }
 
   package func supplyShownValues(

@@ -90,9 +90,17 @@ struct RowCodec {
   func record(in statement: Statement) throws -> StoredRecord {
     if table.schema.id.isEvent { return .event(try event(in: statement)) }
     var state = try decodeState(statement.blob(1))
-    for (place, column) in table.columns.enumerated() where column.id.kind == .register {
-      let value = try ColumnCodec.value(in: Int32(place + 2), as: column.type, of: statement)
-      state.supply(value, to: column.id)
+    var read: UInt64 = 0
+    try state.supplyEach { field in
+      guard let place = table.place(of: field) else { return nil }
+      read |= 1 << UInt64(place)
+      return try ColumnCodec.value(
+        in: Int32(place + 2), as: table.columns[place].type, of: statement)
+    }
+    // Damage in the column of a field without a value is told too.
+    for (place, column) in table.columns.enumerated()
+    where read & 1 << UInt64(place) == 0 && column.id.kind == .register {
+      _ = try ColumnCodec.value(in: Int32(place + 2), as: column.type, of: statement)
     }
     return .record(state)
   }

@@ -116,7 +116,8 @@ package struct RolePolicy: Sendable {
 
   /// The people whose status decides whether an operation has effect.
   package func subjects(of operation: Operation) -> [PersonID] {
-    guard let subject = rules[operation.key.type]?.subject, case .event(let fields) = operation.body
+    guard case .event(let fields) = operation.body,
+      let subject = rules[operation.key.type]?.subject
     else { return [] }
     return [subject.person, subject.successor].compactMap { RolePolicy.person($0, in: fields) }
   }
@@ -127,8 +128,8 @@ package struct RolePolicy: Sendable {
   package func mayDecide(
     _ operation: Operation, as role: Role, _ standing: (PersonID) -> PastStanding?
   ) -> Bool {
-    guard let subject = rules[operation.key.type]?.subject,
-      case .event(let fields) = operation.body,
+    guard case .event(let fields) = operation.body,
+      let subject = rules[operation.key.type]?.subject,
       let person = RolePolicy.person(subject.person, in: fields)
     else { return true }
     guard let known = standing(person), known.role.rank < role.rank else { return false }

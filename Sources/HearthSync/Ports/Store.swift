@@ -169,7 +169,8 @@ package protocol PendingStore {
 
 /// The records and events of zones.
 package protocol RecordStore {
-  func states(of keys: [RecordKey], in zone: ZoneID) throws -> [RecordKey: RecordState]
+  /// The states of records, one for each key; nil for a record that was never written.
+  func states(of keys: [RecordKey], in zone: ZoneID) throws -> [RecordState?]
   func supplyShownValues(to state: inout RecordState, of key: RecordKey, in zone: ZoneID) throws
   func save(_ changes: [RecordChange], in zone: ZoneID) throws
   func insert(_ events: [(RecordKey, EventState)], in zone: ZoneID) throws

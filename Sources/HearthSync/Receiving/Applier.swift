@@ -31,24 +31,28 @@ struct Applier<S: Store> {
   /// Reads the records that the changes touch; called once between two flushes.
   mutating func prepare(for changes: some Sequence<Change>) throws {
     precondition(slots.isEmpty, "records are prepared once, \(slots.count) are here already")
-    var keys: Set<RecordKey> = []
+    var keys: [RecordKey] = []
+    var last: Author?
     let zones = store.zones
     for change in changes {
-      try zones.learn([change.dot.author])
+      if change.dot.author != last { try zones.learn([change.dot.author]) }
+      last = change.dot.author
       // A change may cite an author whose held-back changes are missing here.
       if !change.seen.isEmpty { try zones.learn(change.seen.heads.map(\.author)) }
       for operation in change.operations where !operation.key.type.isEvent {
-        keys.insert(operation.key)
+        // The operations of a change are often about one record.
+        if keys.last != operation.key { keys.append(operation.key) }
       }
     }
-    let sorted = keys.sorted()
-    let present = try store.records.states(of: sorted, in: zone)
-    slots.reserveCapacity(sorted.count)
-    places.reserveCapacity(sorted.count)
-    for (place, key) in sorted.enumerated() {
-      let state = present[key]
-      slots.append(RecordChange(key: key, state: state ?? RecordState(), isNew: state == nil))
-      places[key] = place
+    keys.sort()
+    for key in keys where slots.last?.key != key {
+      places[key] = slots.count
+      slots.append(RecordChange(key: key, state: RecordState(), isNew: true))
+    }
+    let present = try store.records.states(of: slots.map(\.key), in: zone)
+    for (place, state) in present.enumerated() {
+      guard let state else { continue }
+      slots[place] = RecordChange(key: slots[place].key, state: state, isNew: false)
     }
   }
 

@@ -24,7 +24,7 @@ enum WriteCheck {
       try validate(operation, at: index, dot: next, in: zone.id)
       if case .delete = operation.body {
         deleted.insert(operation.key)
-      } else if deleted.contains(operation.key) {
+      } else if !deleted.isEmpty, deleted.contains(operation.key) {
         throw SyncError(
           .invalidOperation, "a record cannot be written after its deletion in one transaction")
       }

@@ -17,7 +17,7 @@ package struct RecordBlockEncoder {
   private var charges = ChargeColumn()
 
   /// The changes that the current record names.
-  private var own: [ChangeKey] = []
+  private var own = OwnChanges()
 
   /// Begins a block.
   ///
@@ -33,16 +33,16 @@ package struct RecordBlockEncoder {
   package mutating func append(_ id: RecordID, _ state: RecordState) {
     let place = ids.count
     ids.append(id)
-    collectChanges(of: state)
-    changes.append(contentsOf: own)
-    changeCounts.append(own.count)
+    own.collect(state, authors)
+    changes.append(contentsOf: own.keys)
+    changeCounts.append(own.keys.count)
     var cursor = 0
     for entry in state.entries {
       while cursor < fields.count, fields[cursor].id < entry.id { cursor += 1 }
       if cursor == fields.count || fields[cursor].id != entry.id {
         fields.insert(FieldColumn(id: entry.id), at: cursor)
       }
-      fields[cursor].append(entry.field, ofRecord: place, authors, own)
+      fields[cursor].append(entry.field, ofRecord: place, authors, &own)
     }
     let isTold = state.areWritesTold
     let isDeleted = !state.life.deletes.isEmpty
@@ -50,27 +50,6 @@ package struct RecordBlockEncoder {
     if !isTold { writes.append(state.life.writes, authors) }
     if isDeleted { deletes.append(state.life.deletes, authors) }
     if !state.charges.isEmpty { charges.append(state.charges, authors) }
-  }
-
-  /// Collects the changes that a record's registers and histories name, in order, each once.
-  private mutating func collectChanges(of state: RecordState) {
-    own.removeAll(keepingCapacity: true)
-    var last: Version?
-    func note(_ version: Version) {
-      // Fields are often written together, so the same version occurs many times in a row.
-      if version != last { own.append(ChangeKey(version, authors)) }
-      last = version
-    }
-    for entry in state.entries {
-      switch entry.field {
-      case .register(let register):
-        note(register.shown.version)
-        for sibling in register.others { note(sibling.version) }
-      case .history(let history): for item in history.entries { note(item.version) }
-      case .counter, .set: break
-      }
-    }
-    ChangeKey.sortUniquely(&own)
   }
 
   /// Appends the block, of at least one and at most ``Limits/maximumBlockRecords`` records.
@@ -130,6 +109,41 @@ package struct RecordBlockEncoder {
   }
 }
 
+/// The changes that the registers and histories of one record name, in order, each once.
+private struct OwnChanges {
+  private(set) var keys: [ChangeKey] = []
+  /// The last version that was looked up, and its place: fields are often written together, so the
+  /// same version occurs many times in a row.
+  private var last: (version: Version, place: Int)?
+
+  mutating func collect(_ state: RecordState, _ authors: AuthorTable) {
+    keys.removeAll(keepingCapacity: true)
+    last = nil
+    var noted: Version?
+    func note(_ version: Version) {
+      if version != noted { keys.append(ChangeKey(version, authors)) }
+      noted = version
+    }
+    for entry in state.entries {
+      switch entry.field {
+      case .register(let register):
+        note(register.shown.version)
+        for sibling in register.others { note(sibling.version) }
+      case .history(let history): for item in history.entries { note(item.version) }
+      case .counter, .set: break
+      }
+    }
+    ChangeKey.sortUniquely(&keys)
+  }
+
+  mutating func place(of version: Version, _ authors: AuthorTable) -> Int {
+    if let last, last.version == version { return last.place }
+    let place = keys.count == 1 ? 0 : ChangeKey.place(of: ChangeKey(version, authors), in: keys)
+    last = (version, place)
+    return place
+  }
+}
+
 /// One field of a block under construction.
 private struct FieldColumn {
   let id: FieldID
@@ -159,26 +173,27 @@ private struct FieldColumn {
   }
 
   private mutating func append(
-    _ version: Version, _ value: Value?, _ authors: AuthorTable, _ own: [ChangeKey]
+    _ version: Version, _ value: Value?, _ authors: AuthorTable, _ own: inout OwnChanges
   ) {
     guard let value else { preconditionFailure("a value of \(id) was not supplied") }
-    changes.append(Int64(ChangeKey.place(of: ChangeKey(version, authors), in: own)))
+    changes.append(Int64(own.place(of: version, authors)))
     values.append(value)
   }
 
   mutating func append(
-    _ field: RecordState.Field, ofRecord record: Int, _ authors: AuthorTable, _ own: [ChangeKey]
+    _ field: RecordState.Field, ofRecord record: Int, _ authors: AuthorTable,
+    _ own: inout OwnChanges
   ) {
     cover(through: record, isPresent: true)
     switch field {
     case .register(let register):
       counts.append(UInt32(register.others.count))
-      append(register.shown.version, register.shown.value, authors, own)
-      for sibling in register.others { append(sibling.version, sibling.value, authors, own) }
+      append(register.shown.version, register.shown.value, authors, &own)
+      for sibling in register.others { append(sibling.version, sibling.value, authors, &own) }
     case .history(let history):
       counts.append(UInt32(history.entries.count))
       for item in history.entries {
-        append(item.version, item.value, authors, own)
+        append(item.version, item.value, authors, &own)
         replaced.append(item.replaced, authors)
       }
     case .counter(let counter):
