@@ -68,22 +68,27 @@ extension World {
     of device: SimDevice, in zone: ZoneState?, deleting deleted: Set<FolderFile> = []
   ) {
     ledger.takeBack { promise in
-      let holders = checker.holders(of: promise.dot, in: promise.zone)
-        .filter { !devices[$0].isLost }
-      let isElsewhere = devices.contains { other in
-        !other.isDestroyed
-          && other.folder.names.contains { file in
-            guard case .segment(let name) = file, let zone, !deleted.contains(file) else {
-              return false
-            }
-            return name.zoneTag == zone.tag
-              && name.authorTag == zone.authorTag(of: promise.dot.author.device)
-              && name.incarnation == promise.dot.author.incarnation
-              && (name.first...name.last).contains(promise.dot.sequence)
-          }
-      }
-      return promise.device != device.index || isElsewhere
-        || !holders.isEmpty ? .others : .nobody
+      guard promise.device == device.index,
+        checker.holders(of: promise.dot, in: promise.zone).allSatisfy({ devices[$0].isLost })
+      else { return .others }
+      return isInFolder(promise.dot, of: zone, besides: deleted) ? .others : .nobody
+    }
+  }
+
+  /// Whether a copy of the folder has a file that claims to hold a change.
+  private func isInFolder(
+    _ dot: Dot, of zone: ZoneState?, besides deleted: Set<FolderFile>
+  ) -> Bool {
+    guard let zone else { return false }
+    let tag = zone.authorTag(of: dot.author.device)
+    return devices.contains { other in
+      !other.isDestroyed
+        && other.folder.names.contains { file in
+          guard case .segment(let name) = file else { return false }
+          return name.zoneTag == zone.tag && name.authorTag == tag
+            && name.incarnation == dot.author.incarnation
+            && (name.first...name.last).contains(dot.sequence) && !deleted.contains(file)
+        }
     }
   }
 
