@@ -138,6 +138,7 @@ let package = Package(
       dependencies: [
         "Hearth", "Household", "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync",
         "HearthStore", "CZstd",
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks/Sources/hearth-bench", swiftSettings: settings),
     .executableTarget(

@@ -22,6 +22,7 @@ enum HearthBench {
            hearth-bench household CHORES|family FOLDER
            hearth-bench cli HEARTH [--runs RUNS] [--chores CHORES] [--dir FOLDER]
            hearth-bench waits HEARTH HEARTH_RELAY [--runs RUNS] [--dir FOLDER]
+           hearth-bench library [--records RECORDS] [--runs RUNS] [--dir FOLDER]
     """
 
   private static func run(_ arguments: [String]) async throws {
@@ -41,6 +42,24 @@ enum HearthBench {
       ResolverBudgets(operations: 10_000, table: table).run(shape: arguments.dropFirst().first)
       try table.end()
     case "verify": try verify(arguments)
+    case "household", "cli", "waits", "library": try await measure(command, arguments)
+    case LibraryBudgets.bareCommand, LibraryBudgets.openCommand:
+      guard arguments.count == 2 else { throw BenchError(usage) }
+      try await LibraryBudgets.child(command, arguments[1])
+    default:
+      guard arguments.count == 2 else { throw BenchError(usage) }
+      let parameters = try Parameters(arguments[1])
+      switch command {
+      case MemoryRun.buildCommand: try show(try MemoryRun.build(parameters))
+      case MemoryRun.openCommand: try show(try MemoryRun.open(parameters))
+      default: try show(try Workloads.run(command, parameters))
+      }
+    }
+  }
+
+  /// The measurements that need an application, or programs beside this one.
+  private static func measure(_ command: String, _ arguments: [String]) async throws {
+    switch command {
     case "household":
       guard arguments.count == 3 else { throw BenchError(usage) }
       if arguments[1] == "family" { return try await FamilyFolder.make(at: arguments[2]) }
@@ -62,13 +81,12 @@ enum HearthBench {
         root: root
       ).run()
     default:
-      guard arguments.count == 2 else { throw BenchError(usage) }
-      let parameters = try Parameters(arguments[1])
-      switch command {
-      case MemoryRun.buildCommand: try show(try MemoryRun.build(parameters))
-      case MemoryRun.openCommand: try show(try MemoryRun.open(parameters))
-      default: try show(try Workloads.run(command, parameters))
-      }
+      let (numbers, root) = try options(
+        arguments.dropFirst(), defaults: ["--records": 100_000, "--runs": 5])
+      try await LibraryBudgets(
+        records: max(1_000, numbers["--records", default: 1_000]),
+        runs: numbers["--runs", default: 1], root: root
+      ).run()
     }
   }
 

@@ -69,7 +69,7 @@ public class ZoneReader {
   }
 
   func record<Owner: Record>(_ row: RecordRow) throws -> Owner {
-    switch RecordCodec<Owner>().read(row) {
+    switch RecordCodec<Owner>().read(row, into: Owner()) {
     case .record(let record): return record
     case .unreadable(let fault): throw HearthError(unreadable: fault)
     }

@@ -36,13 +36,13 @@ public final class ZoneTransaction: ZoneReader {
   /// Whether writes were tried, which must be undone before they are written.
   var hasScratch: Bool { scratch != nil }
 
+  // No observation wants to know what a transaction reads, so it notes no fields.
+
   override func prepare(toRead fields: some Sequence<FieldID>, of type: TypeID) throws {
-    try super.prepare(toRead: fields, of: type)
     if hiddenTypes.contains(type) { try reveal() }
   }
 
   override func prepare(toRead fields: [FieldID], of key: RecordKey) throws {
-    try super.prepare(toRead: fields, of: key)
     if hiddenKeys.contains(key) { try reveal() }
   }
 
@@ -58,7 +58,9 @@ public final class ZoneTransaction: ZoneReader {
 
   /// Adds operations to what the transaction writes.
   func append(_ added: [Operation]) throws {
-    for operation in added {
+    var last: RecordKey?
+    for operation in added where operation.key != last {
+      last = operation.key
       guard !deleted.contains(operation.key) else {
         throw HearthError(
           .invalid, "a record cannot be written after its deletion in one transaction")
@@ -67,6 +69,13 @@ public final class ZoneTransaction: ZoneReader {
       hiddenTypes.insert(operation.key.type)
     }
     operations += added
+  }
+
+  /// Whether a record with a key was ever written, even if it is deleted.
+  private func isWritten<Owner: Record>(_ key: Key<Owner>) throws -> Bool {
+    let place = RecordKey(type: Owner.schema.type, id: key.identifier)
+    try prepare(toRead: [], of: place)
+    return try queries.isWritten(place, in: zone)
   }
 
   /// Inserts a new record.
@@ -80,13 +89,14 @@ public final class ZoneTransaction: ZoneReader {
     try reported {
       let codec = RecordCodec<Owner>()
       var added = try codec.creation(of: record)
-      if let former = try row(record.id) {
+      // Most records are new, so the row is read only if there is one.
+      if try isWritten(record.id), let former = try row(record.id) {
         guard !former.isAlive else {
           throw HearthError(
             .exists, "there is a record of \(Owner.schema.name) with the key \(record.id)")
         }
         // The fields of the deleted record would show through where the new one has nothing.
-        if case .record(let old) = codec.read(former) {
+        if case .record(let old) = codec.read(former, into: Owner()) {
           added = [added[0]] + (try codec.difference(from: old, to: record))
         }
       }

@@ -96,12 +96,12 @@ public struct Records<Owner: Record>: RandomAccessCollection, Sendable {
   public let unreadable: [UnreadableRecord]
 
   init(_ rows: [RecordRow]) {
-    let codec = RecordCodec<Owner>()
+    let (codec, prototype) = (RecordCodec<Owner>(), Owner())
     var records: [Owner] = []
     records.reserveCapacity(rows.count)
     var unreadable: [UnreadableRecord] = []
     for row in rows {
-      switch codec.read(row) {
+      switch codec.read(row, into: prototype) {
       case .record(let record): records.append(record)
       case .unreadable(let record): unreadable.append(record)
       }

@@ -44,7 +44,7 @@ public struct Schema<Owner: Record>: Sendable {
   var type: TypeID { TypeID(rawValue: UInt16(truncatingIfNeeded: number) & 0x3fff) }
 
   /// The fields' numbers, in the order of declaration.
-  var columns: [FieldID] { fields.map(\.id) }
+  let columns: [FieldID]
 
   /// The column of a property; nil if it is no field.
   func column(_ path: PartialKeyPath<Owner>) -> QueryColumn? {

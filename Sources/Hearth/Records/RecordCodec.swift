@@ -16,7 +16,6 @@ public struct UnreadableRecord: Hashable, Sendable {
 /// Turns rows into values of a record type, and changed values into operations.
 struct RecordCodec<Owner: Record> {
   private let schema = Owner.schema
-  private let prototype = Owner()
 
   /// The outcome of reading a row.
   enum Reading {
@@ -24,7 +23,8 @@ struct RecordCodec<Owner: Record> {
     case unreadable(UnreadableRecord)
   }
 
-  func read(_ row: RecordRow) -> Reading {
+  /// Reads a row into a record with the defaults of its fields.
+  func read(_ row: RecordRow, into prototype: Owner) -> Reading {
     var record = prototype
     record.id = Key(row.id)
     for (field, content) in zip(schema.fields, row.fields) {

@@ -13,6 +13,7 @@ extension Schema {
     self.name = name
     self.number = number
     fields = parts.fields
+    columns = fields.map(\.id)
     indexes = parts.indexes.map(\.paths)
   }
 }

@@ -49,6 +49,17 @@ package final class SQLiteQueries {
     }
   }
 
+  /// Whether a record was ever written, even if it is deleted.
+  package func isWritten(_ key: RecordKey, in zone: ZoneID) throws -> Bool {
+    let source = try QueryTable.table(of: key.type, in: sources)
+    return try connection.run { _ in
+      let statement = try connection.statement(source.table.exists)
+      try statement.bind(try zones.number(of: zone)).bind(key.id)
+      defer { statement.reset() }
+      return try statement.step()
+    }
+  }
+
   /// Computes one value over the records of a query; nil if there is none.
   package func value(
     _ function: QueryAggregate, of column: QueryColumn?, _ query: RecordQuery, in zone: ZoneID
