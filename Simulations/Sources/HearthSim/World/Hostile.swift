@@ -123,12 +123,12 @@ extension World {
     guard let head = heads.first(where: { $0.author.device != rogue.deviceID && $0.sequence > 0 })
     else { return }
     try store.transaction {
-      var row = try store.records.states(of: [key], in: home)[key] ?? RecordState()
+      var row = try store.records.states(of: [key], in: home)[0] ?? RecordState()
       row.apply(
         .count(Tally.total, 1_000),
         version: Version(dot: Dot(author: head.author, sequence: head.sequence), time: head.time),
         past: Frontier())
-      let isNew = try store.records.states(of: [key], in: home)[key] == nil
+      let isNew = try store.records.states(of: [key], in: home)[0] == nil
       try store.records.save([RecordChange(key: key, state: row, isNew: isNew)], in: home)
       if isTrusted {
         var wrong = head
