@@ -27,7 +27,7 @@ struct BitRotTests {
   }
 
   private func run(_ sql: String, in store: ReplicaStore) throws {
-    try store.connection.run { _ in try store.connection.execute(sql) }
+    try store.connection.run { try store.connection.execute(sql) }
   }
 
   private func isDamage(_ body: () throws -> Void) -> Bool {

@@ -280,7 +280,7 @@ extension Node {
   }
 
   fileprivate func damage(_ sql: String) throws {
-    try store.connection.run { _ in try store.connection.execute(sql) }
+    try store.connection.run { try store.connection.execute(sql) }
   }
 
   fileprivate func name(privateGroup: GroupID) throws {

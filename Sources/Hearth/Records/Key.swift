@@ -13,10 +13,8 @@ package enum KeySource {
   /// a page of each table for every record. Source: RFC 9562, version 7.
   static func makeIdentifier() -> Identifier {
     if let next { return next() }
-    let time = Node.wallClock()
-    let bytes = withUnsafeBytes(of: (time << 16).bigEndian) { Array($0.prefix(6)) }
-    return Identifier(bytes: bytes + Node.randomIdentifier().bytes.dropFirst(6))
-      ?? Node.randomIdentifier()
+    let random = Node.randomIdentifier()
+    return Identifier(high: Node.wallClock() << 16 | random.high & 0xffff, low: random.low)
   }
 }
 

@@ -89,7 +89,7 @@ package final class CatalogueStore {
 
   /// Returns the catalogues of a shelf, in order of name and id.
   package func catalogues(_ shelf: Shelf) throws -> [KeptCatalogue] {
-    try connection.run { _ in
+    try connection.run {
       let row = try connection.statement(
         """
         SELECT address, folder, head, generation, position, checked_at, problem, greatest
@@ -110,7 +110,7 @@ package final class CatalogueStore {
   package func catalogue(
     _ id: Identifier, _ shelf: Shelf, evenForgotten: Bool = false
   ) throws -> KeptCatalogue? {
-    try connection.run { _ in
+    try connection.run {
       let row = try connection.statement(
         """
         SELECT address, folder, head, generation, position, checked_at, problem, greatest
@@ -224,7 +224,7 @@ package final class CatalogueStore {
   package func records(
     of id: Identifier, _ shelf: Shelf, type: String? = nil
   ) throws -> [SignedPublicRecord] {
-    try connection.run { _ in
+    try connection.run {
       let filter = type == nil ? "" : "AND type = ?"
       let row = try connection.statement(
         """
@@ -243,7 +243,7 @@ package final class CatalogueStore {
   /// - Throws: `StoreError.corrupt` if the file does not contain what was stored.
   package func copy(of id: Identifier, _ shelf: Shelf) throws -> PublicCatalogue? {
     guard let kept = try catalogue(id, shelf) else { return nil }
-    let head: [UInt8]? = try connection.run { _ in
+    let head: [UInt8]? = try connection.run {
       let row = try connection.statement("SELECT head FROM catalogues WHERE shelf = ? AND id = ?")
         .bind(shelf.rawValue).bind(id)
       defer { row.reset() }
@@ -277,7 +277,7 @@ package final class CatalogueStore {
 
   /// Returns the targets to which this node publishes one of its catalogues.
   package func targets(of id: Identifier) throws -> [String] {
-    try connection.run { _ in
+    try connection.run {
       let row = try connection.statement(
         "SELECT place FROM targets WHERE catalogue = ? ORDER BY place"
       ).bind(id)

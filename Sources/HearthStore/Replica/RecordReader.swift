@@ -23,7 +23,7 @@ package final class RecordReader {
     connection = try Connection(queue: try ReplicaFile.openToRead(path))
     self.lookups = lookups
     let connection = connection
-    let authors = try connection.run { _ in try AuthorNumbers(connection: connection) }
+    let authors = try connection.run { try AuthorNumbers(connection: connection) }
     zones = SQLiteZones(connection: connection, authors: authors)
     queries = SQLiteQueries(connection: connection, zones: zones, sources: [])
     try lookAgain()
@@ -68,7 +68,7 @@ package final class RecordReader {
   private func presentShape() throws -> Int64 { try number("PRAGMA schema_version") }
 
   private func number(_ sql: String) throws -> Int64 {
-    try connection.run { _ in
+    try connection.run {
       let statement = try connection.statement(sql)
       defer { statement.reset() }
       return try statement.step() ? statement.int(0) : 0

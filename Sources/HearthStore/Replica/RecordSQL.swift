@@ -68,7 +68,7 @@ package final class RecordSQL {
         "names that begin with \(RecordSQL.ownPrefix) are Hearth's own: give a text "
           + "that contains it as an argument")
     }
-    return try connection.run { _ in
+    return try connection.run {
       steps.count = 0
       try show(zone)
       sqlite3_set_authorizer(

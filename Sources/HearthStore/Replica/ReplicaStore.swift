@@ -50,7 +50,7 @@ package final class ReplicaStore: Store {
       try ReplicaStore.migrate(queue, path: path)
       connection = try Connection(queue: queue)
       let connection = connection
-      authors = try connection.run { _ in try AuthorNumbers(connection: connection) }
+      authors = try connection.run { try AuthorNumbers(connection: connection) }
     } catch {
       throw ReplicaFile.opened(error, path: path)
     }
@@ -133,7 +133,7 @@ package final class ReplicaStore: Store {
       remembersUndone = true
       let first = error
       do {
-        try connection.run { _ in try readAgain() }
+        try connection.run { try readAgain() }
       } catch {
         connection.spoilTransaction(first)
       }
@@ -151,7 +151,7 @@ package final class ReplicaStore: Store {
 
   /// Runs reads on the connection's queue.
   package func read<Result>(_ body: () throws -> Result) throws -> Result {
-    try connection.run { _ in try body() }
+    try connection.run { try body() }
   }
 
   /// Runs reads that all see one state: that of the first of them.
@@ -164,7 +164,7 @@ package final class ReplicaStore: Store {
 
   /// Returns SQLite's integrity report: "ok", or the faults.
   package func integrity() throws -> [String] {
-    try connection.run { _ in
+    try connection.run {
       let statement = try connection.statement("PRAGMA integrity_check")
       var lines: [String] = []
       while try statement.step() { lines.append(statement.text(0)) }
@@ -174,7 +174,7 @@ package final class ReplicaStore: Store {
 
   /// Rebuilds every index from the rows of its table.
   package func rebuildIndexes() throws {
-    try connection.run { _ in try connection.execute("REINDEX") }
+    try connection.run { try connection.execute("REINDEX") }
   }
 
   /// Rebuilds every projection of a zone.

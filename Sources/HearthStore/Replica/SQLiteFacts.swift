@@ -8,7 +8,7 @@ package struct SQLiteFacts: FactStore {
   let connection: Connection
 
   package func bytes(of name: String) throws -> [UInt8]? {
-    try connection.run { _ in
+    try connection.run {
       let statement = try connection.statement(
         "SELECT value, digest FROM hearth_facts WHERE name = ?")
       try statement.bind(name)
@@ -25,7 +25,7 @@ package struct SQLiteFacts: FactStore {
   }
 
   package func setBytes(of name: String, to bytes: [UInt8]?) throws {
-    try connection.run { _ in
+    try connection.run {
       if let bytes {
         try connection.statement(
           "INSERT OR REPLACE INTO hearth_facts(name, value, digest) VALUES(?, ?, ?)"
@@ -39,7 +39,7 @@ package struct SQLiteFacts: FactStore {
 
   /// Returns the names of the damaged facts, in order.
   package func damaged() throws -> [String] {
-    try connection.run { _ in
+    try connection.run {
       let statement = try connection.statement(
         "SELECT name, value, digest FROM hearth_facts ORDER BY name")
       defer { statement.reset() }

@@ -33,7 +33,7 @@ package final class SQLiteLog: LogStore {
   package func changes(
     of author: Author, in zone: ZoneID, after sequence: UInt64, limit: Int
   ) throws -> [[UInt8]] {
-    try connection.run { _ in
+    try connection.run {
       guard authors.table.contains(author) else { return [] }
       let statement = try connection.statement(
         """
@@ -92,7 +92,7 @@ package final class SQLiteLog: LogStore {
 
   package func segments(of zone: ZoneID) throws -> [StoredSegment] {
     if let known = known[zone] { return known }
-    return try connection.run { _ in
+    return try connection.run {
       let statement = try connection.statement(
         """
         SELECT author, first, last, digest, size FROM hearth_segments WHERE zone = ?
@@ -117,7 +117,7 @@ package final class SQLiteLog: LogStore {
   }
 
   package func bytes(of segment: Identifier, in zone: ZoneID) throws -> [UInt8]? {
-    try connection.run { _ in
+    try connection.run {
       let statement = try connection.statement(
         """
         SELECT b.bytes FROM hearth_segments s JOIN hearth_segment_bytes b ON b.number = s.number

@@ -25,7 +25,7 @@ package struct SQLiteNotices: NoticeStore {
 
   /// Returns the notices to the node's person, oldest first.
   package func all() throws -> [Notice] {
-    try connection.run { _ in
+    try connection.run {
       let statement = try connection.statement(
         "SELECT kind, zone, device, text, time FROM hearth_notices ORDER BY number")
       var notices: [Notice] = []

@@ -24,7 +24,7 @@ package struct SQLitePending: PendingStore {
   }
 
   package func segments(in zone: ZoneID) throws -> [PendingSegment] {
-    try connection.run { _ in
+    try connection.run {
       let statement = try connection.statement(
         "SELECT digest, reason, wait, bytes FROM hearth_pending WHERE zone = ? ORDER BY digest")
       try statement.bind(try zones.number(of: zone))
@@ -41,7 +41,7 @@ package struct SQLitePending: PendingStore {
   }
 
   package func entries(in zone: ZoneID) throws -> [PendingEntry] {
-    try connection.run { _ in
+    try connection.run {
       let statement = try connection.statement(
         """
         SELECT digest, reason, wait, author, incarnation, first, last, epoch, size
@@ -65,7 +65,7 @@ package struct SQLitePending: PendingStore {
   }
 
   package func bytes(of digest: Identifier, in zone: ZoneID) throws -> [UInt8]? {
-    try connection.run { _ in
+    try connection.run {
       let statement = try connection.statement(
         "SELECT bytes FROM hearth_pending WHERE zone = ? AND digest = ?")
       try statement.bind(try zones.number(of: zone)).bind(digest)

@@ -132,7 +132,7 @@ package final class SQLiteProjections: ProjectionStore {
     guard let found = projections.first(where: { $0.name == projection }) else {
       throw StoreError(.schema, "there is no projection named \(projection)")
     }
-    return try connection.run { _ in
+    return try connection.run {
       try ProjectionView(found, cache: cache, zone: zone).rows(of: table, where: key)
     }
   }

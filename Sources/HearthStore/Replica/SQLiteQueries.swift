@@ -25,7 +25,7 @@ package final class SQLiteQueries {
     _ query: RecordQuery, showing fields: [FieldID], in zone: ZoneID
   ) throws -> [RecordRow] {
     let source = try QueryTable.table(of: query.type, in: sources)
-    return try connection.run { _ in
+    return try connection.run {
       var compiler = try QueryCompiler(query, in: sources)
       let sql = try compiler.select(
         try columns(fields, of: source), zone: try zones.number(of: zone))
@@ -38,7 +38,7 @@ package final class SQLiteQueries {
     of key: RecordKey, showing fields: [FieldID], in zone: ZoneID
   ) throws -> RecordRow? {
     let source = try QueryTable.table(of: key.type, in: sources)
-    return try connection.run { _ in
+    return try connection.run {
       let sql =
         "SELECT \(try columns(fields, of: source)) FROM "
         + "\(TypeTable.quoted(source.table.schema.name)) WHERE zone = ? AND id = ?"
@@ -52,7 +52,7 @@ package final class SQLiteQueries {
   /// Whether a record was ever written, even if it is deleted.
   package func isWritten(_ key: RecordKey, in zone: ZoneID) throws -> Bool {
     let source = try QueryTable.table(of: key.type, in: sources)
-    return try connection.run { _ in
+    return try connection.run {
       let statement = try connection.statement(source.table.exists)
       try statement.bind(try zones.number(of: zone)).bind(key.id)
       defer { statement.reset() }
@@ -65,7 +65,7 @@ package final class SQLiteQueries {
     _ function: QueryAggregate, of column: QueryColumn?, _ query: RecordQuery, in zone: ZoneID
   ) throws -> Value? {
     let source = try QueryTable.table(of: query.type, in: sources)
-    return try connection.run { _ in
+    return try connection.run {
       var compiler = try QueryCompiler(query, in: sources)
       let sql = try compiler.aggregate(
         function, of: column, zone: try zones.number(of: zone))
@@ -87,7 +87,7 @@ package final class SQLiteQueries {
     _ query: RecordQuery, in zone: ZoneID
   ) throws -> [(group: Value, value: Value)] {
     let source = try QueryTable.table(of: query.type, in: sources)
-    return try connection.run { _ in
+    return try connection.run {
       var compiler = try QueryCompiler(query, in: sources)
       let sql = try compiler.aggregates(
         function, of: column, by: group, zone: try zones.number(of: zone))

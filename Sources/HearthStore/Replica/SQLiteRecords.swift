@@ -99,7 +99,7 @@ package final class SQLiteRecords: RecordStore {
   package func events(
     of type: TypeID, in zone: ZoneID
   ) throws -> [(RecordID, EventState)] {
-    try connection.run { _ in
+    try connection.run {
       var result: [(RecordID, EventState)] = []
       try forEach(of: type, zone: try zones.number(of: zone)) { key, record in
         if case .event(let event) = record { result.append((key.id, event)) }
@@ -111,7 +111,7 @@ package final class SQLiteRecords: RecordStore {
   package func forEach(
     in zone: ZoneID, _ body: (RecordKey, StoredRecord) throws -> Void
   ) throws {
-    try connection.run { _ in
+    try connection.run {
       let number = try zones.number(of: zone)
       let types = Set(tables.keys).union(try opaque.types(zone: number))
       for type in types.sorted() {
@@ -143,7 +143,7 @@ package final class SQLiteRecords: RecordStore {
 
   /// Returns a record or event with all its values; nil if it is not in the zone.
   package func record(_ key: RecordKey, in zone: ZoneID) throws -> StoredRecord? {
-    try connection.run { _ in
+    try connection.run {
       let number = try zones.number(of: zone)
       guard let table = tables[key.type] else { return try opaque.record(key, zone: number) }
       return try codec(table).record(key.id, zone: number)

@@ -7,7 +7,7 @@ package struct SQLiteSnapshots: SnapshotStore {
   let zones: SQLiteZones
 
   package func base(of zone: ZoneID, atMost byteCount: Int) throws -> [UInt8]? {
-    try connection.run { _ in
+    try connection.run {
       let statement = try connection.statement(
         "SELECT substr(bytes, 1, ?) FROM hearth_snapshots WHERE zone = ?")
       try statement.bind(Int64(byteCount)).bind(try zones.number(of: zone))

@@ -35,7 +35,7 @@ package final class SQLiteZones: ZoneStore {
   }
 
   package func all() throws -> [StoredZone] {
-    try connection.run { _ in
+    try connection.run {
       let statement = try connection.statement(
         """
         SELECT number, id, "group", kind, "database", name, secret FROM hearth_zones ORDER BY id
@@ -95,7 +95,7 @@ package final class SQLiteZones: ZoneStore {
   }
 
   package func heads(of zone: ZoneID) throws -> [LogHead] {
-    try connection.run { _ in
+    try connection.run {
       let statement = try connection.statement(
         """
         SELECT author, sequence, hash, time, seen, control_seen, forked_at FROM hearth_heads

@@ -1,6 +1,8 @@
+import Foundation
 import GRDB
 import GRDBSQLite
 import HearthCRDT
+import Synchronization
 
 /// A connection of a node's database, with its prepared statements: one writes, others only read.
 ///
@@ -13,7 +15,8 @@ final class Connection {
   /// The statements of programs' queries, whose texts are not known before and may be many.
   private var queryStatements: [String: Statement] = [:]
   private static let maximumQueryStatements = 128
-  private var depth = 0
+  /// The thread that runs a body on the queue; 0 for none.
+  private let owner = Atomic<UInt>(0)
   /// Whether it was closed: SQLite's handle must not be used any more.
   private var isClosed = false
   /// Whether a body runs in a transaction, even one that SQLite has ended already.
@@ -40,7 +43,7 @@ final class Connection {
   func wasChangedElsewhere() throws -> Bool { try version() != firstVersion }
 
   private func version() throws -> Int64 {
-    try run { _ in
+    try run {
       let statement = try statement("PRAGMA data_version").reset()
       let version = try statement.step() ? statement.int(0) : 0
       statement.reset()
@@ -50,7 +53,7 @@ final class Connection {
 
   /// Finalises every statement, then closes.
   func close() throws {
-    try run { _ in forgetStatements() }
+    try run { forgetStatements() }
     isClosed = true
     try queue.close()
   }
@@ -58,16 +61,24 @@ final class Connection {
   /// Runs a body on the connection's own queue, or directly if it is there already.
   ///
   /// - Throws: what the body throws; `failed` if the connection was closed.
-  func run<Result>(_ body: (Database) throws -> Result) throws -> Result {
+  func run<Result>(_ body: () throws -> Result) throws -> Result {
     guard !isClosed else { throw StoreError(.failed, "the database connection is closed") }
-    if depth > 0 {
-      return try queue.unsafeReentrantWrite(body)
+    // A body within a body is on the queue already, and most calls come from one.
+    if owner.load(ordering: .relaxed) == Connection.thread { return try body() }
+    return try queue.inDatabase { _ in
+      owner.store(Connection.thread, ordering: .relaxed)
+      defer { owner.store(0, ordering: .relaxed) }
+      return try body()
     }
-    return try queue.inDatabase { database in
-      depth += 1
-      defer { depth -= 1 }
-      return try body(database)
-    }
+  }
+
+  /// The number of the running thread, which is never 0.
+  private static var thread: UInt {
+    #if canImport(Darwin)
+      UInt(bitPattern: pthread_self())
+    #else
+      pthread_self()
+    #endif
   }
 
   /// Runs a body in a transaction, or in a savepoint of the open one.
@@ -78,7 +89,7 @@ final class Connection {
     if isTransacting {
       return Mutant.leavesFailedPart.isActive ? try body() : try part(body)
     }
-    return try run { _ in
+    return try run {
       try statement("BEGIN IMMEDIATE").execute()
       failure = nil
       isTransacting = true
@@ -109,7 +120,7 @@ final class Connection {
 
   /// Runs reads that all see one state: that of the first of them; the body must not write.
   func readOneState<Result>(_ body: () throws -> Result) throws -> Result {
-    try run { _ in
+    try run {
       guard !isInTransaction else { return try body() }
       try statement("BEGIN").execute()
       // Nothing was written, so a failure to end the transaction loses nothing; closing ends it
