@@ -47,6 +47,13 @@ struct SortedPieces<Item> {
     return isInside ? Place(piece: piece, offset: offset) : Place(piece: piece + 1, offset: 0)
   }
 
+  /// The place before another one; nil for the first.
+  func place(before place: Place) -> Place? {
+    if place.offset > 0 { return Place(piece: place.piece, offset: place.offset - 1) }
+    guard place.piece > 0 else { return nil }
+    return Place(piece: place.piece - 1, offset: self[piece: place.piece - 1].count - 1)
+  }
+
   /// The item at a place; nil at the end.
   subscript(place: Place) -> Item? {
     guard place.piece <= rest.count else { return nil }
