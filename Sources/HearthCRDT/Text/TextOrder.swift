@@ -6,7 +6,7 @@ package struct TextOrder: Sendable {
   private struct Stretch {
     let run: Int
     let start: Int
-    let count: Int
+    var count: Int
     let isShown: Bool
   }
 
@@ -121,13 +121,24 @@ package struct TextOrder: Sendable {
       let isShown = piece < pieces.count && pieces[piece].start <= start
       let limit = piece < pieces.count ? (isShown ? pieces[piece].end : pieces[piece].start) : .max
       let end = min(limit, range.upperBound)
-      stretches.append(Stretch(run: number, start: start, count: end - start, isShown: isShown))
-      shownBefore.append(count)
+      append(Stretch(run: number, start: start, count: end - start, isShown: isShown))
       if isShown {
         count += end - start
         if end == pieces[piece].end { piece += 1 }
       }
       start = end
+    }
+  }
+
+  /// Appends a stretch, or lengthens the last one if nothing lies between them.
+  private mutating func append(_ stretch: Stretch) {
+    if let last = stretches.last, last.run == stretch.run, last.isShown == stretch.isShown,
+      last.start + last.count == stretch.start
+    {
+      stretches[stretches.count - 1].count += stretch.count
+    } else {
+      stretches.append(stretch)
+      shownBefore.append(count)
     }
   }
 

@@ -192,6 +192,35 @@ struct TextLawsTests {
     }
   }
 
+  @Test("The difference of two texts turns one into the other, and spares what is alike")
+  func differences() {
+    for seed in 0..<300 as Range<UInt64> {
+      var random = SplitMix64(seed: 3_000 + seed)
+      var family = TextFamily(1)
+      let count = seed % 50 == 0 ? 3_000 : 12
+      func text() -> String {
+        String(
+          (0..<random.below(count)).map { _ in random.pick(["a", "b", "e\u{301}", "🏡"]) }.joined())
+      }
+      for _ in 0..<3 {
+        let wanted = text()
+        family.write(0) { $0.edits(to: wanted) }
+        #expect(
+          Array(family.replicas[0].shown.unicodeScalars) == Array(wanted.unicodeScalars),
+          "seed \(seed)")
+      }
+    }
+    var random = SplitMix64(seed: 1)
+    var family = TextFamily(2)
+    family.write(0) { $0.edits(to: "bread, milk and eggs") }
+    family.meet(&random)
+    family.write(0) { $0.edits(to: "white bread, milk and six eggs") }
+    family.write(1) { $0.edits(to: "bread, goat milk and eggs") }
+    family.meet(&random)
+    #expect(family.replicas[1].shown == "white bread, goat milk and six eggs")
+    #expect(TextOrder(family.replicas[0].text).edits(to: family.replicas[0].shown).isEmpty)
+  }
+
   @Test("An edit that names what its author had not seen changes nothing, wherever it arrives")
   func lies() {
     let (ann, mal) = (
