@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+import Synchronization
 
 /// A list of the benchmark's application.
 struct BenchList: Record {
@@ -187,7 +188,11 @@ struct LibraryBudgets {
       Task { [zone, watched] in for try await _ in zone.observe(watched) { woken.add() } }
     }
     tasks.append(Task { for try await _ in zone.observe(BenchNote.all) { others.add() } })
-    while woken.count < 5 || others.count < 1 { try await Task.sleep(for: .milliseconds(5)) }
+    let start = Stopwatch.wallSeconds()
+    while woken.count < 5 || others.count < 1 {
+      guard Stopwatch.wallSeconds() - start < 10 else { throw BenchError("an observer is silent") }
+      try await Task.sleep(for: .milliseconds(5))
+    }
     var times: [Double] = []
     for number in 0..<max(20, runs * 10) {
       let start = Stopwatch.wallSeconds()
@@ -252,10 +257,8 @@ struct LibraryBudgets {
 
 /// Counts what tasks report.
 private final class WakeCounter: Sendable {
-  private let lock = NSLock()
-  // The lock guards every access.
-  nonisolated(unsafe) private var value = 0
+  private let value = Atomic<Int>(0)
 
-  var count: Int { lock.withLock { value } }
-  func add() { lock.withLock { value += 1 } }
+  var count: Int { value.load(ordering: .sequentiallyConsistent) }
+  func add() { value.add(1, ordering: .sequentiallyConsistent) }
 }

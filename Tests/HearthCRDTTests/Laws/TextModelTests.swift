@@ -4,7 +4,8 @@ import Testing
 
 /// A second, naive text: every character is a node of a tree.
 ///
-/// It was written from the words of decision 0077 by somebody who had not seen the product's code.
+/// It was written from the promise in words, by somebody who had seen neither the product's code
+/// nor the decision about it.
 private struct NaiveText {
   private struct Insertion {
     let dot: Dot
