@@ -77,6 +77,16 @@ def longest_history(home):
     bomb(home, "historybomb", "--values", "400000")
 
 
+@row("H1.text", "a child makes 50,000 edits of a text")
+def deep_text(home):
+    bomb(home, "textbomb", "--edits", "50000")
+
+
+@row("H1.text.all", "a child makes 300,000 edits of a text, of which few count")
+def deepest_text(home):
+    bomb(home, "textbomb", "--edits", "300000")
+
+
 # H2: files that wait for ever.
 
 @row("H2.reader", "a reader's 150 files each wait for a change that never comes")

@@ -17,7 +17,7 @@ import hostile_home as judge
 from hostile_home import Household, PARTIAL, Stuck
 
 KINDS = (
-    "set", "history", "gap", "fields", "titles", "schedules", "texts", "toggles", "lives",
+    "set", "history", "edits", "gap", "fields", "titles", "schedules", "texts", "toggles", "lives",
     "completions", "skips", "moves", "settings", "control", "citations")
 # The greatest of each number; each order of magnitude is as likely in a fresh shape.
 MOST = {"number": 350_000, "perChange": 10_000, "perFile": 400_000, "size": 262_144, "variant": 11}

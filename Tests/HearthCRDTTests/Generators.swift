@@ -39,14 +39,15 @@ extension SplitMix64 {
 
   /// A field number of a kind.
   mutating func field(_ kind: FieldKind) -> FieldID {
-    FieldID(kind, oneIn(20) ? UInt16(below(16383)) + 1 : UInt16(below(9)) + 1)
+    FieldID(kind, oneIn(20) ? UInt16(below(8191)) + 1 : UInt16(below(9)) + 1)
   }
 
   /// A well-formed operation of any code.
   mutating func operation() -> Operation {
     let type = TypeID.record(UInt16(below(3)) + 1)
     let key = RecordKey(type: type, id: identifier())
-    switch below(8) {
+    switch below(9) {
+    case 8: return Operation(key, .edit(field(.text), edit()))
     case 0: return Operation(key, .insert)
     case 1: return Operation(key, .delete)
     case 2: return Operation(key, .count(field(.counter), oneIn(9) ? .max : Int64(below(9)) - 4))
@@ -59,6 +60,31 @@ extension SplitMix64 {
         .event(numbers.map { EventField(FieldID(.register, $0), value()) }))
     case 6: return Operation(key, .assign(field(.history), value()))
     default: return Operation(key, .assign(field(.register), value()))
+    }
+  }
+
+  /// An edit of a text that names a change of somebody else.
+  mutating func edit() -> TextEdit {
+    let place = TextPlace(
+      dot: Dot(author: author(12 + below(3)), sequence: UInt64(below(300)) + 1),
+      offset: oneIn(9) ? Limits.maximumTextCharacters : below(40))
+    return switch below(4) {
+    case 0: .insert("Milk", .start)
+    case 1: .insert("ü", .before(place))
+    case 2: .insert("and 🍎", .behind(place))
+    default: .erase(TextSpan(first: place, count: below(9) + 1))
+    }
+  }
+
+  /// An edit of a text that names a change of one of the first three authors.
+  mutating func ownEdit() -> TextEdit {
+    let place = TextPlace(
+      dot: Dot(author: author(below(3) + 1), sequence: UInt64(below(6)) + 1), offset: below(3))
+    return switch below(4) {
+    case 0: .insert("Milk", .start)
+    case 1: .insert("ü", .before(place))
+    case 2: .insert("🍎", .behind(place))
+    default: .erase(TextSpan(first: place, count: below(3) + 1))
     }
   }
 

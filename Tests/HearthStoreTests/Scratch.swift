@@ -101,6 +101,7 @@ extension SplitMix64 {
     case .register, .history: return .assign(field, anyValue())
     case .counter: return .count(field, oneIn(9) ? .max : Int64(below(9)) - 4)
     case .set: return oneIn(3) ? .exclude(field, anyValue()) : .include(field, anyValue())
+    case .text: return .edit(field, .insert("x", .start))
     }
   }
 }

@@ -40,6 +40,27 @@ extension HostileMember {
     }
   }
 
+  /// So many edits of a text in the own person's record: each insertion hangs before the one
+  /// before, which makes the tree deep, and of a long insertion every other character is erased.
+  package mutating func textBomb(edits: Int, _ measure: Measure) throws -> [HostileFile] {
+    // A field that takes no units by its number, so that all of them go into edits.
+    let (key, field) = (ownRecord, FieldID(.text, 200))
+    return try eventBomb(edits, measure) { member, place, index in
+      func character(_ offset: Int) -> TextPlace {
+        TextPlace(dot: member.nextDot, offset: offset)
+      }
+      let long = String(repeating: "a", count: measure.perChange)
+      let edit: TextEdit =
+        switch index {
+        case 0: .insert(long, .start)
+        case _ where place % 2 == 0:
+          .insert("b", .before(character(index < 3 ? 0 : long.utf8.count + index / 2 - 2)))
+        default: .erase(TextSpan(first: character(index), count: 1))
+        }
+      return Operation(key, .edit(field, edit))
+    }
+  }
+
   /// A file of many operations that declares no work at all.
   package mutating func weightless(operations: Int) throws -> [HostileFile] {
     let key = ownRecord

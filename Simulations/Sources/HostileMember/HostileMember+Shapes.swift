@@ -19,6 +19,7 @@ extension HostileMember {
     case .history:
       return try historyBomb(
         values: shape.number, perFile: min(shape.perFile, Limits.maximumSegmentChanges))
+    case .edits: return try textBomb(edits: shape.number, shape.measure)
     case .gap:
       let files = min(shape.size, 150)
       let each = max(

@@ -7,7 +7,7 @@ package struct HostileShape: Sendable {
   /// What is written, in kinds of which each has a cost of its own.
   package enum Kind: String, CaseIterable, Sendable {
     case set, history, gap, fields, titles, schedules, texts, toggles, lives, completions, skips
-    case moves, settings, control, citations
+    case moves, settings, control, citations, edits
   }
 
   package let kind: Kind

@@ -35,6 +35,22 @@ struct HistoryBomb: FolderDeed {
   }
 }
 
+/// `hearth-hostile textbomb`.
+struct TextBomb: FolderDeed {
+  static let configuration = CommandConfiguration(
+    commandName: "textbomb", abstract: "Very many edits of a text in the own person's record.")
+  @OptionGroup var options: HomeOptions
+  @Option(help: "The shared folder.") var folder: String
+  @Option(help: "How many edits.") var edits = 100_000
+  @Option(help: "How many in one change.") var perChange = 10_000
+  @Option(help: "How many in one file.") var perFile = 100_000
+
+  func files(by member: inout HostileMember, at home: HostileHome) throws -> [HostileFile] {
+    try member.textBomb(
+      edits: edits, HostileMember.Measure(perChange: perChange, perFile: perFile))
+  }
+}
+
 /// `hearth-hostile gapbomb`.
 struct GapBomb: FolderDeed {
   static let configuration = CommandConfiguration(

@@ -21,6 +21,8 @@ public final class ZoneTransaction: ZoneReader {
   private var hiddenKeys: Set<RecordKey> = []
   private var hiddenTypes: Set<TypeID> = []
   private var deleted: Set<RecordKey> = []
+  /// The texts that the transaction edits; nil before the first one.
+  private var texts: TransactionTexts?
 
   init(
     _ queries: SQLiteQueries, of zone: ZoneID, by deletions: DeletionRules, now: UInt64,
@@ -31,6 +33,38 @@ public final class ZoneTransaction: ZoneReader {
     self.now = now
     writerMark = Array(device.bytes.prefix(PositionPath.markBytes))
     super.init(queries, of: zone)
+  }
+
+  // MARK: Texts
+
+  /// A codec that writes changed texts as edits of what is there.
+  private func codec<Owner: Record>(of type: Owner.Type) -> RecordCodec<Owner> {
+    RecordCodec { [unowned self] field, key, before, after in
+      try edits(of: field, key, from: before, to: after)
+    }
+  }
+
+  private func edits(
+    of field: FieldID, _ key: RecordKey, from before: String, to after: String
+  ) throws -> [TextEdit] {
+    let engine = makeScratch()
+    let state = try engine.zone(zone)
+    var texts =
+      try texts
+      ?? TransactionTexts(
+        dot: engine.nextDot(in: zone),
+        past: state.frontier.joined(with: state.head(of: engine.author).past))
+    defer { self.texts = texts }
+    return try texts.edits(of: field, key, from: before, to: after) {
+      try stored(key, in: engine)
+    }
+  }
+
+  private func stored(_ key: RecordKey, in engine: Engine<ReplicaStore>) throws -> RecordState? {
+    guard case .record(let state) = try engine.store.records.record(key, in: zone) else {
+      return nil
+    }
+    return state
   }
 
   /// Whether writes were tried, which must be undone before they are written.
@@ -48,8 +82,9 @@ public final class ZoneTransaction: ZoneReader {
 
   private func reveal() throws {
     var engine = scratch ?? makeScratch()
-    _ = try engine.write(
-      Array(operations[visibleCount...]), to: zone, nowMilliseconds: now)
+    var hidden = Array(operations[visibleCount...])
+    if let texts { hidden = try texts.shown(hidden) { try stored($0, in: engine) } }
+    if !hidden.isEmpty { _ = try engine.write(hidden, to: zone, nowMilliseconds: now) }
     scratch = engine
     visibleCount = operations.count
     hiddenKeys = []
@@ -87,8 +122,7 @@ public final class ZoneTransaction: ZoneReader {
   @discardableResult
   public func insert<Owner: Record>(_ record: Owner) throws(HearthError) -> Owner {
     try reported {
-      let codec = RecordCodec<Owner>()
-      var added = try codec.creation(of: record)
+      let codec = codec(of: Owner.self)
       // Most records are new, so the row is read only if there is one.
       if try isWritten(record.id), let former = try row(record.id) {
         guard !former.isAlive else {
@@ -97,10 +131,12 @@ public final class ZoneTransaction: ZoneReader {
         }
         // The fields of the deleted record would show through where the new one has nothing.
         if case .record(let old) = codec.read(former, into: Owner()) {
-          added = [added[0]] + (try codec.difference(from: old, to: record))
+          let key = RecordKey(type: Owner.schema.type, id: record.id.identifier)
+          try append([Operation(key, .insert)] + codec.difference(from: old, to: record))
+          return record
         }
       }
-      try append(added)
+      try append(codec.creation(of: record))
       return record
     }
   }
@@ -146,7 +182,7 @@ public final class ZoneTransaction: ZoneReader {
       guard old.id == new.id else {
         throw HearthError(.invalid, "a record's key cannot change")
       }
-      try append(RecordCodec<Owner>().difference(from: old, to: new))
+      try append(codec(of: Owner.self).difference(from: old, to: new))
     }
   }
 

@@ -80,9 +80,25 @@ struct ZoneCopy: NodeWork {
         bodies.append(.assign(entry.id, value))
       case .counter(let counter): bodies.append(.count(entry.id, counter.value))
       case .set(let set): bodies += set.values.map { .include(entry.id, $0) }
+      case .text(let text):
+        guard present?[entry.id] == nil else { continue }
+        bodies += ZoneCopy.parts(of: TextOrder(text).text).map {
+          .edit(entry.id, .insert($0, .start))
+        }
       }
     }
     return bodies.map { HearthCRDT.Operation(copied, $0) }
+  }
+
+  /// A text in parts that one transaction can hold: what is inserted at the beginning of an empty
+  /// text comes in the order in which it was written.
+  private static func parts(of text: String) -> [String] {
+    let (scalars, length) = (Array(text.unicodeScalars), maximumBytes / 8)
+    return stride(from: 0, to: scalars.count, by: length).map { start in
+      var part = String.UnicodeScalarView()
+      part.append(contentsOf: scalars[start..<min(start + length, scalars.count)])
+      return String(part)
+    }
   }
 
   private static func valueBytes(of body: HearthCRDT.Operation.Body) -> Int {
@@ -90,6 +106,7 @@ struct ZoneCopy: NodeWork {
     switch body {
     case .assign(_, .text(let text)), .include(_, .text(let text)):
       return text.utf8.count + overhead
+    case .edit(_, .insert(let text, _)): return text.utf8.count + overhead
     case .assign(_, .bytes(let bytes)), .include(_, .bytes(let bytes)):
       return bytes.count + overhead
     default: return overhead

@@ -8,7 +8,7 @@ public struct Field<Owner: Record>: Sendable {
   /// Declares a field.
   ///
   /// - Parameters:
-  ///   - number: from 1 to 16383; it never changes, and no other field of the type ever has it.
+  ///   - number: from 1 to 8191; it never changes, and no other field of the type ever has it.
   ///   - path: the property.
   ///   - options: what queries can do with it.
   ///   - name: the column's name in SQL; by default that of the property.
@@ -34,7 +34,7 @@ extension Field {
   /// A value that cannot be read makes its record one of ``Records/unreadable``.
   ///
   /// - Parameters:
-  ///   - number: from 1 to 16383; it never changes, and no other field of the type ever has it.
+  ///   - number: from 1 to 8191; it never changes, and no other field of the type ever has it.
   ///   - path: the property.
   ///   - coding: how the value is stored.
   ///   - name: the column's name in SQL; by default that of the property.
@@ -62,7 +62,7 @@ public struct Reference<Owner: Record>: Sendable {
   /// Declares a reference that may be empty.
   ///
   /// - Parameters:
-  ///   - number: from 1 to 16383; it never changes, and no other field of the type ever has it.
+  ///   - number: from 1 to 8191; it never changes, and no other field of the type ever has it.
   ///   - path: the property.
   ///   - rule: what happens to the record when the one that it refers to is deleted.
   ///   - name: the column's name in SQL; by default that of the property.
@@ -77,7 +77,7 @@ public struct Reference<Owner: Record>: Sendable {
   /// Declares a reference.
   ///
   /// - Parameters:
-  ///   - number: from 1 to 16383; it never changes, and no other field of the type ever has it.
+  ///   - number: from 1 to 8191; it never changes, and no other field of the type ever has it.
   ///   - path: the property.
   ///   - rule: what happens to the record when the one that it refers to is deleted.
   ///   - name: the column's name in SQL; by default that of the property.
@@ -103,7 +103,7 @@ public struct Counter<Owner: Record>: Sendable {
   /// Declares a counter; its default is 0.
   ///
   /// - Parameters:
-  ///   - number: from 1 to 16383; it never changes, and no other field of the type ever has it.
+  ///   - number: from 1 to 8191; it never changes, and no other field of the type ever has it.
   ///   - path: the property.
   ///   - options: what queries can do with it.
   ///   - name: the column's name in SQL; by default that of the property.
@@ -129,7 +129,7 @@ public struct SetOf<Owner: Record>: Sendable {
   /// Declares a set; its default is empty.
   ///
   /// - Parameters:
-  ///   - number: from 1 to 16383; it never changes, and no other field of the type ever has it.
+  ///   - number: from 1 to 8191; it never changes, and no other field of the type ever has it.
   ///   - path: the property.
   ///   - name: the column's name in SQL; by default that of the property.
   public init<Element: FieldValue & Hashable>(
@@ -144,6 +144,35 @@ public struct SetOf<Owner: Record>: Sendable {
         let elements = stored.compactMap { Element(stored: StoredValue($0)) }
         record[keyPath: path] = Set(elements)
         return elements.count == stored.count
+      })
+  }
+}
+
+/// A text that several people edit at the same time: what each of them wrote and erased counts.
+///
+/// A change of the property is written as the characters that differ. What two people type at one
+/// place does not mix, and what one erases another may still lengthen.
+public struct Text<Owner: Record>: Sendable {
+  let description: FieldDescription<Owner>
+
+  /// Declares a text; its default is empty.
+  ///
+  /// - Parameters:
+  ///   - number: from 1 to 8191; it never changes, and no other field of the type ever has it.
+  ///   - path: the property.
+  ///   - options: what queries can do with it.
+  ///   - name: the column's name in SQL; by default that of the property.
+  public init(
+    _ number: Int, _ path: any WritableKeyPath<Owner, String> & Sendable, _ options: FieldOption...,
+    named name: String? = nil
+  ) {
+    description = FieldDescription(
+      number, .text, path, String.self, Set(options), name: name,
+      read: { .value(.text($0[keyPath: path])) },
+      write: { record, content in
+        guard case .value(.text(let text)) = content else { return false }
+        record[keyPath: path] = text
+        return true
       })
   }
 }

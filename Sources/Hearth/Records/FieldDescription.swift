@@ -58,7 +58,7 @@ struct FieldDescription<Owner>: Sendable {
 
   /// The number with its kind; a number out of range is refused when the schema is used.
   var id: FieldID {
-    FieldID(rawValue: kind.rawValue << 14 | UInt16(truncatingIfNeeded: number) & 0x3fff)
+    FieldID(rawValue: kind.mark | UInt16(truncatingIfNeeded: number) & 0x1fff)
   }
 }
 

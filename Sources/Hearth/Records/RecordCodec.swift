@@ -16,6 +16,17 @@ public struct UnreadableRecord: Hashable, Sendable {
 /// Turns rows into values of a record type, and changed values into operations.
 struct RecordCodec<Owner: Record> {
   private let schema = Owner.schema
+  /// The edits that turn one version of a text into another.
+  private let editing: TextEditing
+
+  typealias TextEditing = (
+    _ field: FieldID, _ of: RecordKey, _ from: String, _ to: String
+  ) throws -> [TextEdit]
+
+  /// - Parameter editing: What a transaction writes for a changed text; a reader writes none.
+  init(editing: @escaping TextEditing = { _, _, _, _ in [] }) {
+    self.editing = editing
+  }
 
   /// The outcome of reading a row.
   enum Reading {
@@ -48,6 +59,8 @@ struct RecordCodec<Owner: Record> {
       case .value(.null): continue
       case .value(.int(let number)) where field.kind == .counter:
         if number != 0 { bodies.append(.count(field.id, number)) }
+      case .value(.text(let text)) where field.kind == .text:
+        bodies += try editing(field.id, key, "", text).map { .edit(field.id, $0) }
       case .value(let value): bodies.append(.assign(field.id, value))
       case .elements(let elements):
         bodies += RecordCodec.sorted(elements).map { .include(field.id, $0) }
@@ -67,6 +80,8 @@ struct RecordCodec<Owner: Record> {
       case (let before, let after) where before == after: continue
       case (.value(.int(let before)), .value(.int(let after))) where field.kind == .counter:
         bodies.append(.count(field.id, after &- before))
+      case (.value(.text(let before)), .value(.text(let after))) where field.kind == .text:
+        bodies += try editing(field.id, key, before, after).map { .edit(field.id, $0) }
       case (_, .value(let after)): bodies.append(.assign(field.id, after))
       case (.elements(let before), .elements(let after)):
         let (gone, added) = RecordCodec.changes(from: before, to: after)

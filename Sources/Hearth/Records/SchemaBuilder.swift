@@ -47,6 +47,11 @@ public enum SchemaBuilder<Owner: Record> {
     SchemaParts(fields: [set.description])
   }
 
+  /// Takes a text that several people edit.
+  public static func buildExpression(_ text: Text<Owner>) -> SchemaParts<Owner> {
+    SchemaParts(fields: [text.description])
+  }
+
   /// Takes an index.
   public static func buildExpression(_ index: Index<Owner>) -> SchemaParts<Owner> {
     SchemaParts(indexes: [index])

@@ -11,7 +11,7 @@ struct SchemaCheck {
   /// The most fields of a type.
   static let maximumFields = 60
   /// The numbers that fields can have.
-  static let fieldNumbers = 1...16_383
+  static let fieldNumbers = 1...8_191
 
   init(_ app: AppSchema) {
     self.app = app
@@ -82,7 +82,7 @@ struct SchemaCheck {
     for field in type.fields {
       try require(
         SchemaCheck.fieldNumbers.contains(field.number),
-        "field \(field.name) of \(type.name) has number \(field.number), which is not in 1...16383")
+        "field \(field.name) of \(type.name) has number \(field.number), which is not in 1...8191")
       if let other = numbers.updateValue(field.name, forKey: field.number) {
         throw HearthError(
           .schema,
@@ -98,10 +98,16 @@ struct SchemaCheck {
       try require(
         !field.options.contains(.fullText) || field.type == .text,
         "field \(field.name) of \(type.name) is no text, so it cannot have a text index")
-      let isEmpty = field.id.kind != .counter || field.defaultValue == .int(0)
+      let isEmpty =
+        switch field.id.kind {
+        case .counter: field.defaultValue == .int(0)
+        case .text: field.defaultValue == .text("")
+        case .register, .history, .set: true
+        }
       try require(
         isEmpty && !field.hasDefaultElements,
-        "field \(field.name) of \(type.name) is a counter or set, so its default must be empty")
+        "field \(field.name) of \(type.name) is a counter, a set or a text that people edit "
+          + "together, so its default must be empty")
     }
     for index in type.indexes {
       try require(

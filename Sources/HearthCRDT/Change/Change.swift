@@ -54,7 +54,7 @@ extension Change {
     writer.varint(UInt64(schemaVersion))
     writer.varint(operations.count)
     for operation in operations {
-      operation.encode(into: &writer)
+      operation.encode(into: &writer, of: dot)
     }
   }
 
@@ -82,7 +82,7 @@ extension Change {
     operations = []
     operations.reserveCapacity(number)
     for _ in 0..<number {
-      operations.append(try Operation(from: &reader))
+      operations.append(try Operation(from: &reader, of: dot))
     }
     try reader.finish()
   }
@@ -98,6 +98,7 @@ extension Operation {
     case exclude = 4
     case delete = 5
     case event = 6
+    case edit = 7
   }
 
   /// The operation's code.
@@ -110,10 +111,11 @@ extension Operation {
     case .exclude: .exclude
     case .delete: .delete
     case .event: .event
+    case .edit: .edit
     }
   }
 
-  func encode(into writer: inout ByteWriter) {
+  func encode(into writer: inout ByteWriter, of dot: Dot) {
     writer.byte(code.rawValue)
     writer.varint(UInt64(key.type.rawValue))
     writer.identifier(key.id)
@@ -126,6 +128,9 @@ extension Operation {
     case .count(let field, let delta):
       writer.varint(UInt64(field.rawValue))
       writer.signed(delta)
+    case .edit(let field, let edit):
+      writer.varint(UInt64(field.rawValue))
+      writer.blob(edit.encoded(in: dot))
     case .event(let fields):
       writer.varint(fields.count)
       for item in fields {
@@ -135,7 +140,7 @@ extension Operation {
     }
   }
 
-  init(from reader: inout ByteReader) throws(CodecError) {
+  init(from reader: inout ByteReader, of dot: Dot) throws(CodecError) {
     let start = reader.offset
     guard let code = Code(rawValue: try reader.byte("operation")) else {
       throw CodecError(.unknown, "operation", offset: start)
@@ -149,6 +154,10 @@ extension Operation {
     case .include: body = .include(try FieldID(from: &reader), try reader.value("element"))
     case .exclude: body = .exclude(try FieldID(from: &reader), try reader.value("element"))
     case .count: body = .count(try FieldID(from: &reader), try reader.signed("delta"))
+    case .edit:
+      let field = try FieldID(from: &reader)
+      let bytes = try reader.blob("edit", atMost: Limits.maximumValueBytes)
+      body = .edit(field, try TextEdit(decoding: bytes, in: dot))
     case .event:
       let number = try reader.count(
         "event fields", itemBytes: 2, atMost: Limits.maximumEventFields)

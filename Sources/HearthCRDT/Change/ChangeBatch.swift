@@ -87,7 +87,7 @@ struct ChangeColumns {
     controlSeenCounts.append(append(change.controlSeen, isControl: true))
     operationCounts.append(UInt32(change.operations.count))
     for operation in change.operations {
-      append(operation)
+      append(operation, of: change.dot)
     }
   }
 
@@ -107,7 +107,7 @@ struct ChangeColumns {
     return UInt32(difference.heads.count)
   }
 
-  private mutating func append(_ operation: Operation) {
+  private mutating func append(_ operation: Operation, of dot: Dot) {
     codes.append(UInt32(operation.code.rawValue))
     types.append(UInt32(operation.key.type.rawValue))
     append(operation.key.id)
@@ -117,6 +117,8 @@ struct ChangeColumns {
     case .assign(let field, let value), .include(let field, let value),
       .exclude(let field, let value):
       append(value, type, field)
+    case .edit(let field, let edit):
+      append(.bytes(edit.encoded(in: dot)), type, field)
     case .count(let field, let delta):
       fields.append(ChangeBatch.rotated(field))
       append(delta, type, field)

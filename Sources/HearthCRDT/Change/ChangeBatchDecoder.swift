@@ -99,9 +99,10 @@ struct ChangeBatchDecoder {
     changes.reserveCapacity(count)
     for place in 0..<count {
       let contentStart = reader.offset
-      let operations = try assembleOperations(Int(operationCounts[place]))
+      let dot = Dot(author: author, sequence: first + UInt64(place))
+      let operations = try assembleOperations(Int(operationCounts[place]), of: dot)
       let change = Change(
-        dot: Dot(author: author, sequence: first + UInt64(place)),
+        dot: dot,
         previousHash: place == 0 ? chain : [], seen: seen[place], controlSeen: controlSeen[place],
         time: times[place], schemaVersion: schemaVersions[place], operations: operations)
       try checkSize(of: change, contentBytes: reader.offset - contentStart)
@@ -335,7 +336,7 @@ extension ChangeBatchDecoder {
     for code in codes {
       switch code {
       case .insert, .delete: break
-      case .assign, .count, .include, .exclude: named += 1
+      case .assign, .count, .include, .exclude, .edit: named += 1
       case .event: events += 1
       }
     }
@@ -353,7 +354,9 @@ extension ChangeBatchDecoder {
 // MARK: - Assembly
 
 extension ChangeBatchDecoder {
-  private mutating func assembleOperations(_ count: Int) throws(CodecError) -> [Operation] {
+  private mutating func assembleOperations(
+    _ count: Int, of dot: Dot
+  ) throws(CodecError) -> [Operation] {
     var operations: [Operation] = []
     operations.reserveCapacity(count)
     for _ in 0..<count {
@@ -370,6 +373,7 @@ extension ChangeBatchDecoder {
       case .count:
         let field = nextField()
         body = .count(field, nextNumber(type, field))
+      case .edit: body = .edit(nextField(), try nextEdit(in: dot))
       case .event: body = .event(try nextEvent(type))
       }
       operations.append(Operation(RecordKey(type: type, id: records[place]), body))
@@ -417,6 +421,14 @@ extension ChangeBatchDecoder {
   private mutating func nextLength() -> Int {
     defer { cursor.length += 1 }
     return lengths[cursor.length]
+  }
+
+  private mutating func nextEdit(in dot: Dot) throws(CodecError) -> TextEdit {
+    guard tags[cursor.tag] == Value.maximumTag else {
+      throw CodecError(.notCanonical, "edit", offset: reader.offset)
+    }
+    cursor.tag += 1
+    return try TextEdit(decoding: try reader.raw(nextLength(), "edit"), in: dot)
   }
 
   /// The value of the last read field.

@@ -18,6 +18,8 @@ extension Operation {
       switch body {
       case .insert, .delete, .count: 0
       case .assign(_, let value), .include(_, let value), .exclude(_, let value): value.textBytes
+      case .edit(_, .insert(let text, _)): text.utf8.count
+      case .edit(_, .erase): 0
       case .event(let fields):
         fields.reduce(0) { $0 + MemoryLayout<EventField>.stride + $1.value.textBytes }
       }

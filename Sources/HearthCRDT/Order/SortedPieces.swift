@@ -54,6 +54,14 @@ struct SortedPieces<Item> {
     return Place(piece: place.piece - 1, offset: self[piece: place.piece - 1].count - 1)
   }
 
+  /// The place after another one.
+  func place(after place: Place) -> Place {
+    let isInside = place.offset + 1 < self[piece: place.piece].count || place.piece == rest.count
+    return isInside
+      ? Place(piece: place.piece, offset: place.offset + 1)
+      : Place(piece: place.piece + 1, offset: 0)
+  }
+
   /// The item at a place; nil at the end.
   subscript(place: Place) -> Item? {
     guard place.piece <= rest.count else { return nil }

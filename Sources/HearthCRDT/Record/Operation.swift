@@ -19,6 +19,8 @@ package struct Operation: Equatable, Sendable {
     case include(FieldID, Value)
     /// Removes from a set the additions of an element that the author has seen.
     case exclude(FieldID, Value)
+    /// Edits a text.
+    case edit(FieldID, TextEdit)
     /// Deletes the record, as far as the author has seen its writes.
     case delete
     /// Creates an event with all its fields, in order of field.
@@ -48,6 +50,8 @@ package struct Operation: Equatable, Sendable {
       field.isValid && (field.kind == .register || field.kind == .history)
     case .count(let field, _): field.isValid && field.kind == .counter
     case .include(let field, _), .exclude(let field, _): field.isValid && field.kind == .set
+    case .edit(let field, let edit):
+      field.isValid && field.kind == .text && !edit.isEmpty
     }
   }
 }

@@ -10,7 +10,7 @@ package struct RecordCharges: Equatable, Sendable {
     package let author: Author
     /// The field.
     package let field: FieldID
-    /// The units, at least 1.
+    /// The units, at least 1; for a text the weight of all edits.
     package let units: UInt64
 
     static func < (left: Entry, right: Entry) -> Bool {
@@ -38,12 +38,13 @@ package struct RecordCharges: Equatable, Sendable {
     mutating func set(_ field: FieldID, to charge: UInt64) {
       let place = place(of: field)
       if place < fields.count, fields[place] == field {
-        total = total - units[place] + charge
+        total =
+          total - RecordCharges.units(units[place], field) + RecordCharges.units(charge, field)
         units[place] = charge
       } else {
         fields.insert(field, at: place)
         units.insert(charge, at: place)
-        total += charge
+        total += RecordCharges.units(charge, field)
       }
     }
   }
@@ -79,16 +80,23 @@ package struct RecordCharges: Equatable, Sendable {
       guard place == 0 || entries[place - 1] < entry else {
         throw CodecError(.notCanonical, "charges", offset: offset)
       }
-      guard entry.units > 0, entry.units <= Limits.maximumRecordUnits,
-        sum + entry.units <= Limits.maximumRecordUnits
+      let units = RecordCharges.units(entry.units, entry.field)
+      guard entry.units > 0, units <= Limits.maximumRecordUnits,
+        sum + units <= Limits.maximumRecordUnits
       else { throw CodecError(.beyondLimit, "charges", offset: offset) }
-      sum += entry.units
+      sum += units
     }
     self.init(sortedEntries: entries)
   }
 
   /// Whether nobody has used up anything.
   package var isEmpty: Bool { shares.isEmpty }
+
+  /// The units of space that a field's charge takes: edits of a text are so light that only many of
+  /// them take one.
+  static func units(_ charge: UInt64, _ field: FieldID) -> UInt64 {
+    field.kind == .text ? charge / Limits.textUnitWeight : charge
+  }
 
   /// The total charge of an author in the record; O(log n).
   package func total(of author: Author) -> UInt64 { share(of: author)?.total ?? 0 }
@@ -144,9 +152,4 @@ package struct RecordCharges: Equatable, Sendable {
   private func place(of author: Author) -> Int {
     shares.partitionPoint { $0.author >= author }
   }
-}
-
-extension FieldID {
-  /// The field number without the bits of the kind.
-  var number: UInt16 { rawValue & (1 << 14 - 1) }
 }

@@ -19,7 +19,9 @@ extension RecordLimits {
       let before = raised[cost.field] ?? state.charges.units(of: dot.author, in: cost.field)
       let after = cost.isAdded ? before + cost.units : max(before, cost.units)
       raised[cost.field] = after
-      let sum = (total ?? state.charges.total(of: dot.author)) + (after - before)
+      let sum =
+        (total ?? state.charges.total(of: dot.author)) + RecordCharges.units(after, cost.field)
+        - RecordCharges.units(before, cost.field)
       guard sum <= room.units else { return false }
       total = sum
     }

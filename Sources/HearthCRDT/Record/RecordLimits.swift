@@ -66,7 +66,7 @@ package struct RecordLimits: Equatable, Sendable {
   ///
   /// A register keeps only the author's last value, so it is charged for its largest value.
   /// Everything added to sets and histories counts forever, since the time of a removal differs
-  /// between replicas.
+  /// between replicas. So do the edits of a text, by their weight.
   func cost(of body: Operation.Body) -> (field: FieldID, units: UInt64, isAdded: Bool)? {
     switch body {
     case .event, .insert, .delete, .exclude: nil
@@ -74,6 +74,14 @@ package struct RecordLimits: Equatable, Sendable {
       charge(id, of(value) + of(id), isAdded: id.kind == .history)
     case .count(let id, _): charge(id, of(id), isAdded: false)
     case .include(let id, let value): (id, 1 + of(value), true)
+    case .edit(let id, let edit): (id, of(edit) + of(id) * Limits.textUnitWeight, true)
+    }
+  }
+
+  private func of(_ edit: TextEdit) -> UInt64 {
+    switch edit {
+    case .insert(let text, _): UInt64(Limits.editWeight + text.unicodeScalars.count)
+    case .erase(let span): UInt64(Limits.editWeight + max(0, span.count) / Limits.editWeight)
     }
   }
 
@@ -109,6 +117,11 @@ extension Limits {
   package static let maximumFurtherRecordUnits: UInt64 = 1_024
   /// The most units of space that each later incarnation of a device may use up in one record.
   package static let maximumLaterRecordUnits: UInt64 = 256
+  /// The weight of an edit of a text apart from its characters: an inserted one weighs 1, an erased
+  /// one a sixteenth.
+  package static let editWeight = 16
+  /// The weight of edits of a text in one unit of space.
+  package static let textUnitWeight: UInt64 = 256
   /// The number of bytes of a value in one unit of space; shorter values are free.
   package static let recordUnitBytes = 256
   /// Fields up to this number are free.

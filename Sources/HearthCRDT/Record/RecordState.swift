@@ -6,6 +6,7 @@ package struct RecordState: Equatable, Sendable {
     case history(History)
     case counter(Counter)
     case set(ElementSet)
+    case text(TextSequence)
   }
 
   /// A field and its state.
@@ -48,13 +49,14 @@ package struct RecordState: Equatable, Sendable {
   /// The displayed value of a field.
   ///
   /// The value is null if the field was never written, and the sum for a counter. It is nil for a
-  /// set, or if it has not been read from the store's column yet.
+  /// set, or if it has not been read from the store's column yet. O(n log n) for a text.
   package func shown(_ id: FieldID) -> Value? {
     switch self[id] {
     case nil: .null
     case .register(let register): register.shown.value
     case .history(let history): history.shown?.value ?? .null
     case .counter(let counter): .int(counter.value)
+    case .text(let text): .text(TextOrder(text).text)
     case .set: nil
     }
   }
@@ -62,6 +64,11 @@ package struct RecordState: Equatable, Sendable {
   /// The elements of a set; empty if it was never written.
   package func elements(_ id: FieldID) -> [Value] {
     if case .set(let set) = self[id] { set.values } else { [] }
+  }
+
+  /// A text with its history; empty if it was never written.
+  package func text(_ id: FieldID) -> TextSequence {
+    if case .text(let text) = self[id] { text } else { TextSequence() }
   }
 
   /// Whether an operation needs a displayed value that has not been read from the store's column.
@@ -126,6 +133,13 @@ package struct RecordState: Equatable, Sendable {
     case .exclude(let id, let value):
       // A set without additions contains nothing to remove.
       if self[id] != nil { withElements(id) { $0.exclude(value, dot: version.dot, past: past) } }
+    case .edit(let id, let edit):
+      withField(id, or: .text(TextSequence())) { field in
+        guard case .text(var text) = field else { return }
+        field = .text(TextSequence())
+        text.apply(edit, dot: version.dot, past: past)
+        field = .text(text)
+      }
     }
     Probe.recordRevived.hit(if: !life.deletes.isEmpty && life.isDeleted)
     life.write(version.dot)
@@ -213,8 +227,9 @@ extension RecordState {
       .set(ElementSet.joined(a, knowing: leftKnows, ElementSet(), knowing: rightKnows))
     case (nil, .set(let b)?):
       .set(ElementSet.joined(ElementSet(), knowing: leftKnows, b, knowing: rightKnows))
-    case (.history?, _), (.counter?, _): left
-    case (_, .history?), (_, .counter?): right
+    case (.text(let a)?, .text(let b)?): .text(a.joined(with: b))
+    case (.history?, _), (.counter?, _), (.text?, _): left
+    case (_, .history?), (_, .counter?), (_, .text?): right
     default:
       Register.joined(
         registerOf(left), knowing: leftKnows, registerOf(right), knowing: rightKnows

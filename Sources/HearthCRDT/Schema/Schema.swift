@@ -54,9 +54,14 @@ public enum FieldKind: UInt16, Sendable, CaseIterable {
   case counter = 2
   /// A set in which an addition wins over a concurrent removal.
   case set = 3
+  /// A text that several people edit at the same time, character by character.
+  case text = 4
+
+  /// The upper bits of the fields of this kind: texts share the first two with sets.
+  package var mark: UInt16 { self == .text ? 7 << 13 : rawValue << 14 }
 }
 
-/// The number of a field within its type; its two upper bits are the ``FieldKind``.
+/// The number of a field within its type; its upper bits are the ``FieldKind``.
 public struct FieldID: RawRepresentable, Hashable, Comparable, Sendable {
   /// The number as encoded.
   public let rawValue: UInt16
@@ -67,27 +72,39 @@ public struct FieldID: RawRepresentable, Hashable, Comparable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// Makes a field of a kind; numbers from 1 to 16383, unique within the type across all kinds.
+  /// Makes a field of a kind; numbers from 1 to 16383, of sets and texts from 1 to 8191, unique
+  /// within the type across all kinds.
   public init(_ kind: FieldKind, _ number: UInt16) {
-    precondition((1..<1 << 14).contains(number), "field number \(number) is not in 1...16383")
-    self.init(rawValue: kind.rawValue << 14 | number)
+    let greatest = FieldID.numberMask(of: kind.mark)
+    precondition(
+      (1...greatest).contains(number), "field number \(number) is not in 1...\(greatest)")
+    self.init(rawValue: kind.mark | number)
   }
 
   /// Whether a field can have this number.
-  var isValid: Bool { rawValue & (1 << 14 - 1) != 0 }
+  var isValid: Bool { number != 0 }
+
+  /// The number within the type, without the bits of the kind.
+  package var number: UInt16 { rawValue & FieldID.numberMask(of: rawValue) }
+
+  /// The bits of the number: sets and texts have one bit less than the other kinds.
+  private static func numberMask(of rawValue: UInt16) -> UInt16 {
+    rawValue >= FieldKind.set.mark ? 1 << 13 - 1 : 1 << 14 - 1
+  }
 
   /// The rule by which concurrent writes of the field merge.
   @inlinable
   public var kind: FieldKind {
-    switch rawValue >> 14 {
-    case 0: .register
-    case 1: .history
-    case 2: .counter
-    default: .set
+    switch rawValue >> 13 {
+    case 0, 1: .register
+    case 2, 3: .history
+    case 4, 5: .counter
+    case 6: .set
+    default: .text
     }
   }
 
-  /// The order of the encoded numbers: registers, histories, counters, sets.
+  /// The order of the encoded numbers: registers, histories, counters, sets, texts.
   @inlinable
   public static func < (left: FieldID, right: FieldID) -> Bool { left.rawValue < right.rawValue }
 }

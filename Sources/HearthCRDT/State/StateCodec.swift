@@ -89,7 +89,7 @@ extension RecordState {
         for sibling in register.others { note(sibling.version) }
       case .history(let history):
         for item in history.entries { note(item.version) }
-      case .counter, .set: break
+      case .counter, .set, .text: break
       }
     }
     guard versions.count > 1 else { return versions }
@@ -233,6 +233,7 @@ extension RecordState {
         writer.varint(element.additions.count)
         for dot in element.additions { authors.encode(dot, into: &writer) }
       }
+    case .text(let text): text.encode(into: &writer, authors: authors)
     }
   }
 
@@ -250,6 +251,8 @@ extension RecordState {
       return .counter(try decodeCounter(from: &reader, authors: authors))
     case .set:
       return .set(try decodeSet(from: &reader, authors: authors))
+    case .text:
+      return .text(try TextSequence(from: &reader, authors: authors))
     }
   }
 

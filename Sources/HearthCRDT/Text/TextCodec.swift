@@ -3,6 +3,8 @@
 extension Limits {
   /// The most characters of one text, erased ones included: a walk visits each of them.
   package static let maximumTextCharacters = 4 * 1024 * 1024
+  /// The most characters of one run of a text.
+  package static let maximumRunCharacters = 256
 }
 
 extension TextSequence {
@@ -81,10 +83,17 @@ extension TextSequence {
       }
       let anchor = try TextSequence.anchor(from: &reader, after: last, authors: authors)
       let count = try reader.varint(
-        "characters", atMost: Limits.maximumTextCharacters - characters)
+        "characters",
+        atMost: min(Limits.maximumRunCharacters, Limits.maximumTextCharacters - characters))
       guard count > 0 else { throw CodecError(.notCanonical, "characters", offset: start) }
       characters += count
       let offset = last.flatMap { $0.first.dot == dot ? $0.end : nil } ?? 0
+      // What one change writes on is one run until that is full.
+      if let last, offset > 0, anchor == .behind(last.last),
+        last.count < Limits.maximumRunCharacters
+      {
+        throw CodecError(.notCanonical, "anchor", offset: start)
+      }
       outlines.append(
         (
           Run(
@@ -159,11 +168,6 @@ extension TextSequence {
     }
     return ranges
   }
-}
-
-extension TextSequence.Run {
-  /// The last character.
-  fileprivate var last: TextPlace { place(count - 1) }
 }
 
 // MARK: - Edits

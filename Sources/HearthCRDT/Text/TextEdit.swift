@@ -55,10 +55,33 @@ package enum TextEdit: Hashable, Sendable {
   case erase(TextSpan)
 
   /// The characters that the edit names.
-  var named: TextPlace? {
+  package var named: TextPlace? {
     switch self {
     case .insert(_, let anchor): anchor.place
     case .erase(let span): span.first
+    }
+  }
+
+  /// The number of characters that the edit erases; nil if it inserts.
+  package var erased: Int? {
+    if case .erase(let span) = self { span.count } else { nil }
+  }
+
+  /// Whether the edit inserts nothing, which no program writes.
+  package var isEmpty: Bool {
+    if case .insert(let text, _) = self { text.isEmpty } else { false }
+  }
+
+  /// The same edit where each change has another name.
+  package func renamed(_ dot: (Dot) -> Dot) -> TextEdit {
+    func place(_ place: TextPlace) -> TextPlace {
+      TextPlace(dot: dot(place.dot), offset: place.offset)
+    }
+    return switch self {
+    case .insert(_, .start): self
+    case .insert(let text, .before(let named)): .insert(text, .before(place(named)))
+    case .insert(let text, .behind(let named)): .insert(text, .behind(place(named)))
+    case .erase(let span): .erase(TextSpan(first: place(span.first), count: span.count))
     }
   }
 }

@@ -36,14 +36,18 @@ package struct TextOrder: Sendable {
   package init(_ text: TextSequence) {
     let runs = text.runs
     self.runs = runs
-    var (first, branches): ([Int], [Branch]) = ([], [])
+    var (first, orphans, branches): ([Int], [Int], [Branch]) = ([], [], [])
     for (child, run) in runs.enumerated() {
       guard let place = run.anchor.place else {
         first.append(child)
         continue
       }
-      // What hangs at a character that does not exist is not shown.
-      guard let parent = TextOrder.run(with: place, in: runs) else { continue }
+      // A character may be missing because its change has no effect any more: its author was
+      // removed. What others wrote beside it must not go with it, so it comes last.
+      guard let parent = TextOrder.run(with: place, in: runs) else {
+        orphans.append(child)
+        continue
+      }
       var isBehind = false
       if case .behind = run.anchor { isBehind = true }
       branches.append(
@@ -53,7 +57,7 @@ package struct TextOrder: Sendable {
     }
     branches.sort { $0.precedes($1) }
     self.branches = branches
-    walk(from: first)
+    walk(from: first + orphans)
   }
 
   /// The run with a character; nil if there is none.
@@ -186,7 +190,7 @@ package struct TextOrder: Sendable {
   package func erasure(of range: Range<Int>) -> [TextEdit] {
     precondition(0 <= range.lowerBound && range.upperBound <= count, "\(range) in \(count)")
     guard !range.isEmpty else { return [] }
-    var edits: [TextEdit] = []
+    var spans: [(run: Int, span: TextSpan)] = []
     var place = position(of: range.lowerBound).stretch
     while place < stretches.count, shownBefore[place] < range.upperBound {
       let (stretch, before) = (stretches[place], shownBefore[place])
@@ -194,10 +198,20 @@ package struct TextOrder: Sendable {
       guard stretch.isShown else { continue }
       let start = max(range.lowerBound, before) - before
       let end = min(range.upperBound, before + stretch.count) - before
-      edits.append(
-        .erase(TextSpan(first: self.place(stretch, start), count: end - start)))
+      let first = self.place(stretch, start)
+      // Between two parts of one insertion lies nothing of it that was not erased already.
+      if let last = spans.last, isOneInsertion(last.run, stretch.run) {
+        let count = first.offset + end - start - last.span.first.offset
+        spans[spans.count - 1] = (stretch.run, TextSpan(first: last.span.first, count: count))
+      } else {
+        spans.append((stretch.run, TextSpan(first: first, count: end - start)))
+      }
     }
-    return edits
+    return spans.map { .erase($0.span) }
+  }
+
+  private func isOneInsertion(_ run: Int, _ later: Int) -> Bool {
+    run == later || run + 1 == later && runs[later].continues(runs[run])
   }
 
   private func place(_ stretch: Stretch, _ offset: Int) -> TextPlace {

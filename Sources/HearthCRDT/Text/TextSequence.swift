@@ -6,13 +6,16 @@
 /// one place does not interleave. Source: Weidner and Kleppmann, "The Art of the Fugue" (2023),
 /// algorithm 1.
 package struct TextSequence: Equatable, Sendable {
-  /// The characters of one insertion, each behind the one before it.
+  /// Characters of one change, each behind the one before it.
+  ///
+  /// What a change writes on is one run, up to ``Limits/maximumRunCharacters``. Then the next run
+  /// hangs behind the last character, so that no erasure costs more than a short run.
   package struct Run: Equatable, Sendable {
     /// The first character.
     package let first: TextPlace
     package let anchor: TextAnchor
     /// The number of characters, erased ones included.
-    package let count: Int
+    package internal(set) var count: Int
     /// The characters that nobody has erased, in pieces that do not touch.
     package internal(set) var pieces: [Piece]
 
@@ -21,6 +24,21 @@ package struct TextSequence: Equatable, Sendable {
       self.anchor = anchor
       self.count = count
       self.pieces = pieces
+    }
+
+    /// Makes a run that nobody has erased anything of.
+    init(first: TextPlace, anchor: TextAnchor, scalars: [Unicode.Scalar]) {
+      self.init(
+        first: first, anchor: anchor, count: scalars.count,
+        pieces: [Piece(start: 0, scalars: scalars)])
+    }
+
+    /// The last character.
+    var last: TextPlace { place(count - 1) }
+
+    /// Whether the run's characters follow those of another one in one insertion.
+    func continues(_ other: Run) -> Bool {
+      first == other.place(other.count) && anchor == .behind(other.last)
     }
 
     /// The number of the character after the last one.
@@ -35,7 +53,7 @@ package struct TextSequence: Equatable, Sendable {
   package struct Piece: Equatable, Sendable {
     /// The number of the first character in its run.
     package let start: Int
-    package let scalars: [Unicode.Scalar]
+    package internal(set) var scalars: [Unicode.Scalar]
 
     var end: Int { start + scalars.count }
   }
@@ -70,21 +88,38 @@ package struct TextSequence: Equatable, Sendable {
   }
 
   private mutating func insert(_ scalars: [Unicode.Scalar], _ anchor: TextAnchor, _ dot: Dot) {
-    guard !scalars.isEmpty else { return }
-    let place = sorted.place { $0.first.dot > dot }
-    let last = run(before: place)
-    let offset = last.map { $0.first.dot == dot ? $0.end : 0 } ?? 0
-    let run = Run(
-      first: TextPlace(dot: dot, offset: offset), anchor: anchor, count: scalars.count,
-      pieces: [Piece(start: 0, scalars: scalars)])
-    sorted.insert(run, at: place)
+    var (rest, anchor) = (scalars[...], anchor)
+    let end = sorted.place { $0.first.dot > dot }
+    let last = run(before: end).flatMap { $0.first.dot == dot ? $0 : nil }
+    var offset = last?.end ?? 0
+    if let last, let place = sorted.place(before: end), anchor == .behind(last.last) {
+      let more = rest.prefix(Limits.maximumRunCharacters - last.count)
+      sorted.change(at: place) { $0.append(more) }
+      rest = rest.dropFirst(more.count)
+      offset += more.count
+      anchor = .behind(TextPlace(dot: dot, offset: offset - 1))
+    }
+    while !rest.isEmpty {
+      let run = Run(
+        first: TextPlace(dot: dot, offset: offset), anchor: anchor,
+        scalars: Array(rest.prefix(Limits.maximumRunCharacters)))
+      sorted.insert(run, at: sorted.place { $0.first.dot > dot })
+      rest = rest.dropFirst(run.count)
+      offset += run.count
+      anchor = .behind(run.last)
+    }
   }
 
   private mutating func erase(_ span: TextSpan) {
-    guard span.count > 0, let place = self.place(of: span.first) else { return }
-    sorted.change(at: place) { run in
-      let start = span.first.offset - run.first.offset
-      run.erase(start..<start + min(span.count, run.count - start))
+    guard span.count > 0, var place = self.place(of: span.first) else { return }
+    let end = span.first.offset + min(span.count, Limits.maximumTextCharacters)
+    var start = span.first.offset
+    while let run = sorted[place] {
+      let offset = run.first.offset
+      sorted.change(at: place) { $0.erase(start - offset..<min(end - offset, run.count)) }
+      start = run.end
+      place = sorted.place(after: place)
+      guard start < end, let next = sorted[place], next.continues(run) else { return }
     }
   }
 
@@ -132,6 +167,17 @@ package struct TextSequence: Equatable, Sendable {
 }
 
 extension TextSequence.Run {
+  /// Adds characters behind the last one.
+  mutating func append(_ scalars: ArraySlice<Unicode.Scalar>) {
+    guard !scalars.isEmpty else { return }
+    if let last = pieces.last, last.end == count {
+      pieces[pieces.count - 1].scalars.append(contentsOf: scalars)
+    } else {
+      pieces.append(TextSequence.Piece(start: count, scalars: Array(scalars)))
+    }
+    count += scalars.count
+  }
+
   /// Erases characters by their numbers in the run; only what is touched costs.
   mutating func erase(_ range: Range<Int>) {
     let first = pieces.partitionPoint { $0.end > range.lowerBound }

@@ -105,7 +105,7 @@ final class TypeTable: Sendable {
   static func storage(of field: FieldSchema) -> String {
     switch field.id.kind {
     case .counter: "INTEGER"
-    case .set: "TEXT"
+    case .set, .text: "TEXT"
     case .register, .history:
       switch field.type {
       case .bool, .int: "INTEGER"

@@ -161,7 +161,7 @@ package struct RolePolicy: Sendable {
       case .insert, .event: rule.create
       case .delete: rule.delete
       case .assign(let field, _), .include(let field, _), .exclude(let field, _),
-        .count(let field, _):
+        .count(let field, _), .edit(let field, _):
         rule.fields[field] ?? rule.change
       }
     return roles.contains(Roles(role))

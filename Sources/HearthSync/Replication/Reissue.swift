@@ -86,9 +86,13 @@ enum Reissue {
     in engine: inout Engine<some Store>
   ) throws {
     var renamed: [[UInt8]: [UInt8]] = [:]
+    var dots: [Dot: Dot] = [:]
     var refused = 0
     for (zone, change) in changes.sorted(by: { $0.1.dot < $1.1.dot }) {
       let dot = try engine.nextDot(in: zone)
+      let state = try engine.zone(zone)
+      let frontier = state.frontier.joined(with: state.head(of: engine.author).past)
+      dots[change.dot] = dot
       let operations = change.operations.enumerated().map { index, operation in
         var key = operation.key
         if key.type.isEvent {
@@ -97,10 +101,11 @@ enum Reissue {
           renamed[operation.key.id.bytes] = key.id.bytes
         }
         return Operation(key, operation.body.renaming(renamed))
-      }
+      }.map { $0.renaming(dots, within: frontier) }
       do {
-        _ = try LocalWrite.ownJudgement(of: operations, in: engine.zone(zone), dot, by: engine)
+        _ = try LocalWrite.ownJudgement(of: operations, in: state, dot, by: engine)
       } catch let error as SyncError where error.code == .notAllowed {
+        dots[change.dot] = nil
         refused += 1
         continue
       }
@@ -128,6 +133,22 @@ enum Reissue {
   }
 }
 
+extension Operation {
+  /// The operation where an edit of a text names the new changes.
+  ///
+  /// What belonged beside a character that nobody knows any more goes to the end of the text, and
+  /// there is nothing to erase of it.
+  fileprivate func renaming(_ dots: [Dot: Dot], within frontier: Frontier) -> Operation {
+    guard case .edit(let field, let edit) = body else { return self }
+    let new = edit.renamed { dots[$0] ?? $0 }
+    guard let named = new.named?.dot, !frontier.covers(named), !dots.values.contains(named) else {
+      return Operation(key, .edit(field, new))
+    }
+    guard case .insert(let text, _) = new else { return Operation(key, .insert) }
+    return Operation(key, .edit(field, .insert(text, .start)))
+  }
+}
+
 extension Operation.Body {
   /// The operation with every old id in its values replaced by the new one.
   fileprivate func renaming(_ ids: [[UInt8]: [UInt8]]) -> Operation.Body {
@@ -140,7 +161,7 @@ extension Operation.Body {
     case .include(let field, let value): .include(field, renamed(value))
     case .exclude(let field, let value): .exclude(field, renamed(value))
     case .event(let fields): .event(fields.map { EventField($0.field, renamed($0.value)) })
-    case .insert, .count, .delete: self
+    case .insert, .count, .delete, .edit: self
     }
   }
 }

@@ -19,9 +19,16 @@ enum WriteCheck {
     }
     if zone.head(of: engine.author).sequence == 0 { try requirePlace(in: zone, by: engine) }
     let next = try engine.nextDot(in: zone.id)
+    let past = zone.frontier.joined(with: zone.head(of: engine.author).past)
     var deleted: Set<RecordKey> = []
     for (index, operation) in operations.enumerated() {
       try validate(operation, at: index, dot: next, in: zone.id)
+      if case .edit(_, let edit) = operation.body, let named = edit.named, named.dot != next,
+        !past.covers(named.dot)
+      {
+        throw SyncError(
+          .invalidOperation, "operation \(index) names a character that is not in the text")
+      }
       if case .delete = operation.body {
         deleted.insert(operation.key)
       } else if !deleted.isEmpty, deleted.contains(operation.key) {
@@ -66,7 +73,18 @@ enum WriteCheck {
       for field in fields { try validate(field.value) }
     case .assign(_, let value), .include(_, let value), .exclude(_, let value):
       try validate(value)
+    case .edit(_, let edit): try validate(edit)
     case .insert, .count, .delete: break
+    }
+  }
+
+  private static func validate(_ edit: TextEdit) throws {
+    if case .insert(let text, _) = edit { try validate(.text(text)) }
+    let numbers = [edit.named?.offset, edit.erased].compactMap { $0 }
+    guard numbers.allSatisfy({ (0...Limits.maximumTextCharacters).contains($0) }) else {
+      throw SyncError(
+        .invalidOperation,
+        "an edit counts beyond \(Limits.maximumTextCharacters), the most characters of a text")
     }
   }
 

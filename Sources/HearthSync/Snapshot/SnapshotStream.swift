@@ -308,6 +308,10 @@ extension RecordState.Field {
       }
     case .set(let set):
       set.elements.allSatisfy { $0.additions.allSatisfy { frontier.covers($0) } }
+    case .text(let text):
+      text.runs.allSatisfy { run in
+        frontier.covers(run.first.dot) && run.anchor.place.map { frontier.covers($0.dot) } ?? true
+      }
     }
   }
 }

@@ -37,7 +37,9 @@ struct StateBlockTests {
   }
 
   func randomBody(_ random: inout SplitMix64) -> Operation.Body {
-    switch random.below(10) {
+    switch random.below(12) {
+    case 10: .edit(FieldID(.text, 1), random.ownEdit())
+    case 11: .edit(random.field(.text), random.ownEdit())
     case 0: .delete
     case 1: .insert
     case 2: .assign(FieldID(.history, 1), random.value())
@@ -211,7 +213,7 @@ struct StateBlockTests {
     let bombs: [[UInt8]] = [
       [1] + id + huge, [1] + id + [0] + huge, start + huge, start + [1, 1, 2] + huge,
       start + [1, 0x81, 0x80, 0x01, 2] + huge, start + [1, 0x81, 0x80, 0x02, 2] + huge,
-      start + [1, 0x81, 0x80, 0x03, 2] + huge,
+      start + [1, 0x81, 0x80, 0x03, 2] + huge, start + [1, 0x81, 0xc0, 0x03, 2, 0] + huge,
     ]
     for bomb in bombs {
       let error = codecError { _ = try decoded(bomb) }

@@ -18,7 +18,8 @@ struct StateCodecTests {
       let dot = Dot(author: author(number), sequence: known[number][author(number)] + 1)
       let version = Version(dot: dot, time: HybridTime(rawValue: random.next()))
       let body: Operation.Body =
-        switch random.below(9) {
+        switch random.below(10) {
+        case 9: .edit(FieldID(.text, 1), random.ownEdit())
         case 0: .delete
         case 1: .insert
         case 2: .assign(random.field(.history), random.value())

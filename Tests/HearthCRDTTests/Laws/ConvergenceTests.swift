@@ -6,6 +6,12 @@ private let title = FieldID(.register, 1)
 private let cost = FieldID(.history, 2)
 private let count = FieldID(.counter, 3)
 private let tags = FieldID(.set, 4)
+private let notes = FieldID(.text, 5)
+
+/// A character that the author of a number inserted with its change of a number, or did not.
+private func place(_ author: Int, _ sequence: UInt64, _ offset: Int = 0) -> TextPlace {
+  TextPlace(dot: Dot(author: runAuthor(author), sequence: sequence), offset: offset)
+}
 
 /// The record type with every kind of field, as the law checker sees it.
 private let record = ConvergentType<RecordState, Operation.Body>(
@@ -29,6 +35,20 @@ struct ConvergenceTests {
         [.exclude(tags, .text("a")), .include(tags, .text("a"))],
       ]
     ),
+    (
+      "text",
+      [
+        [.edit(notes, .insert("ab", .start))],
+        [
+          .edit(notes, .insert("c", .behind(place(0, 1)))),
+          .edit(notes, .insert("d", .before(place(1, 1)))),
+        ],
+        [
+          .edit(notes, .erase(TextSpan(first: place(0, 1), count: 2))),
+          .edit(notes, .erase(TextSpan(first: place(1, 2), count: 1))),
+        ],
+      ]
+    ),
     ("life", [[.insert], [.delete], [.delete, .insert]]),
   ]
 
@@ -43,7 +63,7 @@ struct ConvergenceTests {
 
   @Test(
     "every graph of four changes by two authors converges with three actions, for",
-    arguments: ["set", "life"])
+    arguments: ["set", "text", "life"])
   func smallTwoAuthors(name: String) throws {
     let alphabet = try #require(ConvergenceTests.alphabets.first { $0.name == name })
     record.checkAll(
@@ -64,7 +84,8 @@ struct ConvergenceTests {
     let alphabet: [[Operation.Body]] = [
       [.insert], [.delete], [.delete, .assign(title, .int(1))], [.assign(title, .text("x"))],
       [.assign(cost, .int(5)), .delete], [.count(count, 2)], [.include(tags, .int(1)), .insert],
-      [.include(tags, .int(1)), .exclude(tags, .int(1))],
+      [.include(tags, .int(1)), .exclude(tags, .int(1))], [.edit(notes, .insert("x", .start))],
+      [.edit(notes, .insert("y", .behind(place(0, 1)))), .delete],
     ]
     record.checkAll(upTo: 3, authors: 3, alphabet: alphabet, clocks: [.backwards])
   }
@@ -74,7 +95,19 @@ struct ConvergenceTests {
     var random = SplitMix64(seed: UInt64(seed))
     let run = CausalRun<Operation.Body>.random(authors: 5, changes: 200, using: &random) { random in
       (0..<random.below(3) + 1).map { _ in
-        switch random.below(12) {
+        switch random.below(16) {
+        case 12: .edit(notes, .insert(random.pick(["p", "qr", "stu"]), .start))
+        case 13:
+          .edit(notes, .insert("v", .before(place(random.below(5), UInt64(random.below(40)) + 1))))
+        case 14:
+          .edit(notes, .insert("w", .behind(place(random.below(5), UInt64(random.below(40)) + 1))))
+        case 15:
+          .edit(
+            notes,
+            .erase(
+              TextSpan(
+                first: place(random.below(5), UInt64(random.below(40)) + 1, random.below(2)),
+                count: random.below(3) + 1)))
         case 0: .insert
         case 1: .delete
         case 2, 3: .count(count, Int64(random.below(9)) - 4)

@@ -56,6 +56,7 @@ func recordFault(
       case .history(let history): historyFault(history, entry.id, run, knowledge)
       case .counter(let counter): counterFault(counter, entry.id, written)
       case .set(let set): setFault(set, entry.id, written)
+      case .text(let text): textFault(text, entry.id, written)
       }
     if let fault { return "\(entry.id): \(fault)" }
   }
@@ -65,9 +66,23 @@ func recordFault(
 
 private func fieldWritten(by body: Operation.Body) -> FieldID? {
   switch body {
-  case .assign(let id, _), .include(let id, _), .exclude(let id, _), .count(let id, _): id
+  case .assign(let id, _), .include(let id, _), .exclude(let id, _), .count(let id, _),
+    .edit(let id, _):
+    id
   case .insert, .delete, .event: nil
   }
+}
+
+/// A text shows what the naive model shows after the same edits.
+private func textFault(_ text: TextSequence, _ id: FieldID, _ written: [Written]) -> String? {
+  var model = NaiveText()
+  for one in written {
+    if case .edit(id, let edit) = one.body {
+      model.apply(edit, dot: one.change.version.dot, past: one.change.past)
+    }
+  }
+  let shown = Array(TextOrder(text).text.unicodeScalars)
+  return shown == model.shown ? nil : "\(shown) is shown, not \(model.shown)"
 }
 
 /// A record exists while some write is in the past of no deletion.

@@ -58,7 +58,8 @@ private func counted(
         mine[field] = isAdded ? before + cost : max(before, cost)
       }
       let fits =
-        mine.values.reduce(0, +) <= Int(limits.later.units)
+        mine.reduce(0) { $0 + ($1.key.kind == .text ? $1.value / 256 : $1.value) }
+        <= Int(limits.later.units)
         && written.values.allSatisfy { $0.count <= limits.later.historyValues }
       if fits { (used[author], histories[author]) = (mine, written) }
       return RunChange(
@@ -72,11 +73,16 @@ private func price(
   func bytes(_ value: Value) -> Int {
     (value.text?.utf8.count ?? value.bytes?.count ?? 0) / limits.unitBytes
   }
-  func far(_ id: FieldID) -> Int { id.rawValue & 0x3fff > limits.freeFieldNumber ? 1 : 0 }
+  func far(_ id: FieldID) -> Int {
+    id.rawValue & (id.kind == .text ? 0x1fff : 0x3fff) > limits.freeFieldNumber ? 1 : 0
+  }
   return switch action {
   case .assign(let id, let value): (id, bytes(value) + far(id), id.kind == .history)
   case .count(let id, _): (id, far(id), false)
   case .include(let id, let value): (id, 1 + bytes(value), true)
+  case .edit(let id, .insert(let text, _)):
+    (id, 16 + text.unicodeScalars.count + 256 * far(id), true)
+  case .edit(let id, .erase(let span)): (id, 16 + span.count / 16 + 256 * far(id), true)
   case .insert, .delete, .exclude, .event: (nil, 0, false)
   }
 }
@@ -136,7 +142,21 @@ struct RecordLimitTests {
       random in
       let bodies = (0..<random.below(3) + 1).map { _ -> Operation.Body in
         let text = Value.text(String(repeating: "x", count: random.below(12)))
-        return switch random.below(10) {
+        return switch random.below(12) {
+        case 10:
+          .edit(
+            FieldID(.text, UInt16(random.below(2)) + 255),
+            .insert(String(repeating: "y", count: random.below(400) + 1), .start))
+        case 11:
+          .edit(
+            FieldID(.text, 255),
+            .erase(
+              TextSpan(
+                first: TextPlace(
+                  dot: Dot(
+                    author: runAuthor(random.below(5)), sequence: UInt64(random.below(9)) + 1),
+                  offset: random.below(300)),
+                count: random.below(3_000) + 1)))
         case 0: .insert
         case 1: .delete
         case 2: .count(FieldID(.counter, UInt16(random.below(4)) + 254), 1)
@@ -224,6 +244,37 @@ struct RecordLimitTests {
     #expect(!record.apply(.count(FieldID(.counter, 4_352), 1), version: version(1), past: past(1)))
     #expect(record.apply(.count(FieldID(.counter, 4_351), 1), version: version(2), past: past(2)))
     #expect(record.state.entries.count == 255 + 4_096)
+  }
+
+  @Test("An author gives the texts of a record a mebibyte of edits, and not one more")
+  func texts() {
+    let record = Record()
+    let (notes, more) = (FieldID(.text, 7), FieldID(.text, 8))
+    func insert(_ count: Int, _ field: FieldID, at sequence: UInt64, by number: Int = 1) -> Bool {
+      record.apply(
+        .edit(field, .insert(String(repeating: "x", count: count), .start)),
+        version: version(sequence, number), past: number == 1 ? past(sequence) : Frontier())
+    }
+    // An insertion weighs 16 and its characters; the first 255 of a text are free.
+    #expect(insert(239, notes, at: 1))
+    #expect(record.state.charges.total(of: firstAuthor(1)) == 0)
+    #expect(insert(1_048_576 - 255 - 16, notes, at: 2))
+    #expect(record.state.charges.total(of: firstAuthor(1)) == 4_096)
+    #expect(insert(255 - 16, notes, at: 3))
+    #expect(!insert(1, notes, at: 4))
+    #expect(insert(239, more, at: 4))
+    #expect(!insert(1, more, at: 5))
+    // Erasures weigh too.
+    func erase(_ count: Int) -> Bool {
+      record.apply(
+        .edit(
+          notes,
+          .erase(TextSpan(first: TextPlace(dot: version(2).dot, offset: 0), count: count))),
+        version: version(5), past: past(5))
+    }
+    #expect(!erase(1_048_576))
+    #expect(!erase(16))
+    #expect(insert(1, notes, at: 1, by: 2))
   }
 
   @Test("An author gives a history 1,024 values, and not one more; others go on")

@@ -6,11 +6,11 @@ import Testing
 ///
 /// It was written from the promise in words, by somebody who had seen neither the product's code
 /// nor the decision about it.
-private struct NaiveText {
+struct NaiveText {
   private struct Insertion {
     let dot: Dot
     let start: Int
-    let characters: [Unicode.Scalar]
+    var characters: [Unicode.Scalar]
     let anchor: TextAnchor
   }
 
@@ -23,6 +23,13 @@ private struct NaiveText {
     case .insert(let text, let anchor):
       guard anchor.place.map(knows) ?? true, !text.isEmpty else { return }
       let start = insertions.filter { $0.dot == dot }.reduce(0) { $0 + $1.characters.count }
+      // What one change writes on is one insertion.
+      if let last = insertions.lastIndex(where: { $0.dot == dot }),
+        anchor == .behind(TextPlace(dot: dot, offset: start - 1))
+      {
+        insertions[last].characters += text.unicodeScalars
+        return
+      }
       insertions.append(
         Insertion(dot: dot, start: start, characters: Array(text.unicodeScalars), anchor: anchor))
     case .erase(let span):
@@ -68,7 +75,14 @@ private struct NaiveText {
       for child in (right[place] ?? []).sorted() { visit(child) }
     }
     for root in roots.sorted() { visit(root) }
-    return (all, !roots.isEmpty)
+    // What hangs at a character that there is not comes last.
+    let orphans = insertions.filter { insertion in
+      insertion.anchor.place.map { scalars[$0] == nil } ?? false
+    }
+    for orphan in orphans.map({ TextPlace(dot: $0.dot, offset: $0.start) }).sorted() {
+      visit(orphan)
+    }
+    return (all, !all.isEmpty)
   }
 
   private typealias Children = [TextPlace: [TextPlace]]

@@ -12,6 +12,7 @@ extension OrderCase {
     case .history: histories
     case .counter: counters
     case .set: sets
+    case .text: texts
     }
   }
 
@@ -146,6 +147,29 @@ extension OrderCase {
         "0d 09:03 Ben: tally k0 mark b", "0d 09:04 Cleo: tally k0 mark a",
       ],
       expects: ["tally k0 marks=a,b"]),
+  ]
+
+  private static let texts = [
+    OrderCase(
+      name: "text-one-place",
+      purpose: "What two people type at one place does not mix, and a third one's goes between.",
+      before: ["0d 08:00 Ada: tally k0 type a"],
+      changes: [
+        "0d 09:00 Ada: tally k0 type b 1", "0d 09:01 Ada: tally k0 type c 2",
+        "0d 09:00 Ben: tally k0 type d 1", "0d 09:01 Ben: tally k0 type e 2",
+        "0d 09:02 Cleo: tally k0 type f 0 knows=1",
+      ],
+      expects: ["tally k0 body=f_a_b_c_d_e"]),
+    OrderCase(
+      name: "text-cut",
+      purpose: "What is cut out takes nothing with it that others type beside it.",
+      before: ["0d 08:00 Ada: tally k0 type a", "0d 08:01 Ada: tally k0 type b 1"],
+      changes: [
+        "0d 09:00 Ada: tally k0 cut a", "0d 09:01 Ben: tally k0 type c 1",
+        "0d 09:02 Cleo: tally k0 cut a", "0d 09:03 Cleo: tally k0 type d 2",
+        "0d 09:04 Ben: tally k0 cut b knows=1",
+      ],
+      expects: ["tally k0 body=c_d"]),
   ]
 
   /// Whether a record is there at all.

@@ -88,7 +88,7 @@ extension Simulator {
 struct OrderCoverage {
   /// What an operation does, without its values.
   private enum Deed: String, CaseIterable {
-    case insert, assign, keepHistory, count, include, exclude, delete, event
+    case insert, assign, keepHistory, count, include, exclude, delete, event, edit
 
     /// Exhaustive on purpose: a new kind of operation or field needs a case.
     init(_ body: Operation.Body) {
@@ -97,13 +97,14 @@ struct OrderCoverage {
       case .assign(let field, _):
         switch field.kind {
         case .history: self = .keepHistory
-        case .register, .counter, .set: self = .assign
+        case .register, .counter, .set, .text: self = .assign
         }
       case .count: self = .count
       case .include: self = .include
       case .exclude: self = .exclude
       case .delete: self = .delete
       case .event: self = .event
+      case .edit: self = .edit
       }
     }
   }

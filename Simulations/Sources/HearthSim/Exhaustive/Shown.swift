@@ -100,6 +100,8 @@ extension Tally {
     if case .counter(let counter) = state[total] { parts.append("total=\(counter.value)") }
     let marks = state.elements(marks).compactMap(\.text).sorted()
     if !marks.isEmpty { parts.append("marks=\(marks.joined(separator: ","))") }
+    let body = TextOrder(state.text(body)).text.split(separator: " ").map { $0.dropFirst(7) }
+    if !body.isEmpty { parts.append("body=\(body.joined(separator: "_"))") }
     if state.life.isDeleted { parts.append("deleted") }
     return parts.joined(separator: " ")
   }

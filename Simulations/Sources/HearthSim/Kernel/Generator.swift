@@ -196,7 +196,9 @@ struct Generator {
     let number = chance.below(100)
     let mark = "m\(chance.below(3))"
     let what: [String]
-    switch chance.below(20) {
+    switch chance.below(24) {
+    case 20..<23: what = ["type", "\(number)", "\(chance.below(5))"]
+    case 23: what = ["cut", "#\(chance.below(4) + 1)"]
     case 0..<6: what = ["label", "\(number)"]
     case 6..<8: what = ["note", "\(number)"]
     case 8..<10: what = ["price", "\(number)"]

@@ -21,6 +21,7 @@ enum SimProbe: String, CaseIterable, Codable, Sendable {
   case databaseRolledBack = "life.database-rolled-back"
   case fileForged = "folder.file-forged"
   case hostileSet = "hostile.set"
+  case hostileText = "hostile.text"
   case hostileHistory = "hostile.history"
   case hostileGap = "hostile.gap"
   case hostileFuture = "hostile.future"

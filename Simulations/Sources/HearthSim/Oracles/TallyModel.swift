@@ -77,7 +77,10 @@ struct TallyModel {
           == (total == 0 && state[Tally.total] == nil
             ? .null : .int(total))
       else { return ("the sum is \(state.shown(Tally.total) ?? .null), not \(total)", true) }
-      if let text = TallyModel.values(items, state) ?? TallyModel.marks(items, state) {
+      let text =
+        TallyModel.values(items, state) ?? TallyModel.marks(items, state)
+        ?? TallyModel.words(items, state)
+      if let text {
         return (text, false)
       }
     }
@@ -116,6 +119,21 @@ struct TallyModel {
       }
     }
     return nil
+  }
+
+  /// Every word that somebody typed is there once and whole, unless somebody cut it out.
+  private static func words(_ items: [Item], _ state: RecordState) -> String? {
+    var (typed, cut): ([(Dot, String)], Set<Dot>) = ([], [])
+    for item in items {
+      guard case .edit(_, let edit) = item.body else { continue }
+      switch edit {
+      case .insert(let text, _): typed.append((item.version.dot, text))
+      case .erase(let span): cut.insert(span.first.dot)
+      }
+    }
+    let there = typed.filter { !cut.contains($0.0) }.map { $0.1.dropLast() }.sorted()
+    let shown = TextOrder(state.text(Tally.body)).text.split(separator: " ").sorted()
+    return shown == there ? nil : "it says \(shown), not \(there)"
   }
 
   private static func marks(_ items: [Item], _ state: RecordState) -> String? {

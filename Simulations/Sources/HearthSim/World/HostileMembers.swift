@@ -54,7 +54,7 @@ extension World {
   /// The deeds that plans know, in order.
   static let hostileDeeds = [
     "set", "history", "gap", "future", "untag", "plant", "suite", "big", "unseen", "half", "done",
-    "marks", "light", "unannounced",
+    "marks", "light", "unannounced", "edits",
   ]
   /// Those that write under other lives of the device.
   static let plantingDeeds: Set<String> = ["plant", "unannounced"]
@@ -71,6 +71,10 @@ extension World {
     case "history":
       SimProbe.hostileHistory.hit()
       return try member.historyBomb(values: 800, perFile: 800)
+    case "edits":
+      SimProbe.hostileText.hit()
+      return try member.textBomb(
+        edits: 6_000, HostileMember.Measure(perChange: 1_000, perFile: 3_000))
     case "gap":
       SimProbe.hostileGap.hit()
       return try member.gapBomb(

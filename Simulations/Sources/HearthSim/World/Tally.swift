@@ -15,6 +15,7 @@ enum Tally {
   static let price = FieldID(.history, 3)
   static let total = FieldID(.counter, 4)
   static let marks = FieldID(.set, 5)
+  static let body = FieldID(.text, 6)
   static let types = [tally, memo]
 
   static let schema: [RecordSchema] = [
@@ -27,7 +28,7 @@ enum Tally {
   private static let fields = [
     FieldSchema(label, "label", .text), FieldSchema(note, "note", .text),
     FieldSchema(price, "price", .int), FieldSchema(total, "total", .int),
-    FieldSchema(marks, "marks", .text),
+    FieldSchema(marks, "marks", .text), FieldSchema(body, "body", .text),
   ]
 
   /// The names that plans use: the last one is a memo.
@@ -39,13 +40,43 @@ enum Tally {
   }
 
   /// The operations of a step: `tally NAME add 1 2` adds twice in one change.
-  static func operations(_ step: Step, in zone: ZoneID) throws -> [Operation] {
+  ///
+  /// - Parameter text: What the device knows of the record's text.
+  static func operations(
+    _ step: Step, in zone: ZoneID, _ text: (RecordKey) throws -> TextSequence
+  ) throws -> [Operation] {
+    if step.words.count > 2, ["type", "cut"].contains(step.words[1]) {
+      let key = key(step.words[0], in: zone)
+      let edits = edits(step, TextOrder(try text(key)))
+      return edits.isEmpty
+        ? [Operation(key, .insert)] : edits.map { Operation(key, .edit(body, $0)) }
+    }
     guard step.words.count > 3, step.words[1] == "add" else {
       return [try operation(step, in: zone)]
     }
     return step.words.dropFirst(2).map {
       Operation(key(step.words[0], in: zone), .count(total, Int64($0) ?? 1))
     }
+  }
+
+  /// The edits of `tally NAME type WORD PLACE`, before the word of that number or at the end, and
+  /// of `tally NAME cut WORD`, the first that is shown, or `cut #2`, the second word.
+  private static func edits(_ step: Step, _ order: TextOrder) -> [TextEdit] {
+    let words = order.text.split(separator: " ").map { String($0.unicodeScalars) + " " }
+    func start(_ number: Int) -> Int {
+      words.prefix(number).reduce(0) { $0 + $1.unicodeScalars.count }
+    }
+    let word = "Canary-\(step.words[2]) "
+    if step.words[1] == "type" {
+      let place = step.words.count > 3 ? Int(step.words[3]) ?? 0 : words.count
+      return [order.insertion(of: word, at: start(min(place, words.count)))]
+    }
+    let counted =
+      step.words[2].hasPrefix("#") ? Int(step.words[2].dropFirst()).map { $0 - 1 } : nil
+    guard let number = counted ?? words.firstIndex(of: word), words.indices.contains(number) else {
+      return []
+    }
+    return order.erasure(of: start(number)..<start(number + 1))
   }
 
   /// The operation of a step `tally NAME WHAT VALUE`.
@@ -80,7 +111,12 @@ extension SimDevice {
     guard let home else { throw StepFailure("\(name) is in no household") }
     takeTurn()
     let now = clock.wall(at: time)
-    let operations = try Tally.operations(step, in: home)
+    let operations = try Tally.operations(step, in: home) { key in
+      guard case .record(let state)? = try engine().store.records.record(key, in: home) else {
+        return TextSequence()
+      }
+      return state.text(Tally.body)
+    }
     guard !isOldBuild || operations.allSatisfy({ $0.key.type == Tally.tally }) else {
       throw StepFailure("\(name) runs a program that does not know memos")
     }

@@ -155,6 +155,7 @@ private struct RecordBlockDecoder {
     case .history: try decodeHistories(id, owners, counts, sum, from: &reader)
     case .counter: try decodeCounters(id, owners, counts, sum, from: &reader)
     case .set: try decodeSets(id, owners, counts, sum, from: &reader)
+    case .text: try decodeTexts(id, owners, sum, from: &reader)
     }
   }
 
@@ -266,6 +267,18 @@ private struct RecordBlockDecoder {
       }
       entries[owner].append(
         RecordState.Entry(id: id, field: .set(ElementSet(sortedElements: elements))))
+    }
+  }
+
+  /// Texts follow one after the other, each as in a state of its own.
+  private mutating func decodeTexts(
+    _ id: FieldID, _ owners: [Int], _ sum: Int, from reader: inout ByteReader
+  ) throws(CodecError) {
+    guard sum == 0 else { throw CodecError(.notCanonical, "counts", offset: reader.offset) }
+    for owner in owners {
+      entries[owner].append(
+        RecordState.Entry(
+          id: id, field: .text(try TextSequence(from: &reader, authors: authors))))
     }
   }
 

@@ -130,7 +130,7 @@ private struct OwnChanges {
         note(register.shown.version)
         for sibling in register.others { note(sibling.version) }
       case .history(let history): for item in history.entries { note(item.version) }
-      case .counter, .set: break
+      case .counter, .set, .text: break
       }
     }
     ChangeKey.sortUniquely(&keys)
@@ -157,6 +157,7 @@ private struct FieldColumn {
   private var additionCounts: [Int64] = []
   private var dots = DotColumn()
   private var totals: [Int64] = []
+  private var texts = ByteWriter(capacity: 0)
 
   init(id: FieldID) {
     self.id = id
@@ -209,6 +210,9 @@ private struct FieldColumn {
         values.append(element.value)
         for dot in element.additions { dots.append(dot, authors) }
       }
+    case .text(let text):
+      counts.append(0)
+      text.encode(into: &texts, authors: authors)
     }
   }
 
@@ -232,6 +236,7 @@ private struct FieldColumn {
       NumberColumn.encode(additionCounts, into: &writer)
       values.finish(into: &writer)
       dots.finish(into: &writer)
+    case .text: writer.raw(texts.bytes)
     }
   }
 }

@@ -51,6 +51,11 @@ extension RecordState {
           values += StateBlock.weight(of: element.value)
           items += element.additions.count
         }
+      case .text(let text):
+        for run in text.runs {
+          items += 2 + run.pieces.count
+          values += run.pieces.reduce(0) { $0 + $1.scalars.count }
+        }
       }
     }
     return values + items * StateBlock.itemWeight
@@ -94,6 +99,7 @@ extension RecordState {
         for share in counter.shares { body(Dot(author: share.author, sequence: share.sequence)) }
       case .set(let set):
         for element in set.elements { for dot in element.additions { body(dot) } }
+      case .text(let text): for run in text.runs { body(run.first.dot) }
       }
     }
   }
