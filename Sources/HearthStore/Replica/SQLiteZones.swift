@@ -8,8 +8,7 @@ package final class SQLiteZones: ZoneStore {
   private let authors: AuthorNumbers
   /// The number by which the rows of records name each zone.
   ///
-  /// It is negative while the zone's draft has the positive one. Other rows always name the positive
-  /// one.
+  /// It is negative while the zone's draft has the positive one, which all other rows name.
   private var numbers: [ZoneID: Int64] = [:]
   /// The zone whose draft is being written.
   private(set) var drafted: ZoneID?
