@@ -126,6 +126,8 @@ struct ChallengeNodeTests {
     try await Self.undoLast(laptop)
     try await Family.settle([laptop, phone])
     #expect(try await phone.history().map(\.card.key.id) == ["bench", "cake"])
+    #expect(try await phone.takeDraft(of: phone.ownZone()).isEmpty)
+    #expect(try await phone.history().map(\.card.key.id) == ["bench", "cake"])
   }
 
   @Test("The challenges of many days are carried whole, however many transactions that takes")

@@ -120,6 +120,28 @@ struct NodeReplicasTests {
     try replicas.close()
   }
 
+  @Test("another process works while something is done aside")
+  func aside() async throws {
+    let home = try Home()
+    let replicas = try home.process()
+    let folder = home.folder
+    try await replicas.working {
+      let isFree = try await replicas.aside {
+        let lock = try NodeLock(folder)
+        try lock.take(waitMilliseconds: 0)
+        lock.giveBack()
+        return true
+      }
+      #expect(isFree)
+      try home.expect(free: false)
+      let loaded = try await replicas.loading { try await replicas.aside { 7 } }
+      #expect(loaded == 7)
+      try await replicas.loading {}
+      try home.expect(free: false)
+    }
+    try replicas.close()
+  }
+
   @Test("as long as one call works, the lock is not given back")
   func oneWorks() async throws {
     let home = try Home()

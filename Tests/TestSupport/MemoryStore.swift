@@ -15,6 +15,13 @@ package final class MemoryStore: Store {
     var pending: [Identifier: PendingSegment] = [:]
     var records: [RecordKey: StoredRecord] = [:]
     var base: [UInt8]?
+    var draft = Draft()
+  }
+
+  /// What takes the place of a zone's records and base.
+  fileprivate struct Draft {
+    var records: [RecordKey: StoredRecord] = [:]
+    var base: [UInt8]?
   }
 
   fileprivate struct State {
@@ -30,6 +37,8 @@ package final class MemoryStore: Store {
 
   fileprivate var state = State()
   private var isInTransaction = false
+  /// The zone whose draft is being written.
+  fileprivate var drafted: ZoneID?
   /// Counts down with each call that writes and throws at zero; off while nil.
   package var writesUntilFailure: Int?
   /// How often the bytes of a waiting segment were read.
@@ -61,6 +70,7 @@ package final class MemoryStore: Store {
   package var records: Records { Records(store: self) }
   package var projections: Projections { Projections(store: self) }
   package var snapshots: Snapshots { Snapshots(store: self) }
+  package var drafts: Drafts { Drafts(store: self) }
   package var facts: Facts { Facts(store: self) }
   package var notices: Notices { Notices(store: self) }
 
@@ -78,13 +88,20 @@ package final class MemoryStore: Store {
   }
 
   fileprivate func zone(_ id: ZoneID) throws -> Zone {
-    guard let zone = state.zones[id] else { throw Misuse(text: "no zone \(id)") }
+    guard var zone = state.zones[id] else { throw Misuse(text: "no zone \(id)") }
+    if id == drafted { zone.exchangeDraft() }
     return zone
   }
+
+  /// How many records the draft of a zone has.
+  package func draftCount(of id: ZoneID) throws -> Int { try zone(id).draft.records.count }
 
   fileprivate func change(_ id: ZoneID, _ body: (inout Zone) throws -> Void) throws {
     try countWrite()
     guard state.zones[id] != nil else { throw Misuse(text: "no zone \(id)") }
+    guard id == drafted else { return try body(&state.zones[id]!) }
+    state.zones[id]!.exchangeDraft()
+    defer { state.zones[id]!.exchangeDraft() }
     try body(&state.zones[id]!)
   }
 
@@ -93,6 +110,13 @@ package final class MemoryStore: Store {
     guard let left = writesUntilFailure else { return }
     writesUntilFailure = left - 1
     if left <= 0 { throw Misuse(text: "failure on demand") }
+  }
+}
+
+extension MemoryStore.Zone {
+  fileprivate mutating func exchangeDraft() {
+    swap(&records, &draft.records)
+    swap(&base, &draft.base)
   }
 }
 
@@ -280,6 +304,33 @@ extension MemoryStore {
 
     package func removeBase(of id: ZoneID) throws {
       try store.change(id) { $0.base = nil }
+    }
+  }
+
+  /// The drafts.
+  package struct Drafts: DraftStore {
+    fileprivate let store: MemoryStore
+
+    package func writing<Result>(to id: ZoneID, _ body: () throws -> Result) throws -> Result {
+      store.drafted = id
+      defer { store.drafted = nil }
+      return try body()
+    }
+
+    package func derive(
+      of id: ZoneID, from place: DerivationPlace?, atMost count: Int
+    ) throws -> DerivationPlace? { nil }
+
+    package func exchange(of id: ZoneID) throws {
+      try store.change(id) { $0.exchangeDraft() }
+    }
+
+    package func clear(of id: ZoneID, atMost count: Int) throws -> Bool {
+      try store.change(id) { zone in
+        for key in zone.draft.records.keys.sorted().prefix(count) { zone.draft.records[key] = nil }
+        if zone.draft.records.isEmpty { zone.draft.base = nil }
+      }
+      return try store.zone(id).draft.records.isEmpty
     }
   }
 

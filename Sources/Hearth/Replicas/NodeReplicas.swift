@@ -34,6 +34,8 @@ final class NodeReplicas: ReplicaTurns {
   /// How many calls work, and how many wait for something outside.
   private var workingCount = 0
   private var waitingCount = 0
+  /// Whose turn it is to load a snapshot.
+  private let loads = ExchangeGate()
   private var isHeld = true
   /// How many bytes of segments a turn applies, by what the last ones took.
   private(set) var batchBytes: Int
@@ -97,6 +99,24 @@ final class NodeReplicas: ReplicaTurns {
       }
     }
     return try body(&engine)
+  }
+
+  func aside<Result: Sendable>(
+    _ work: @escaping @Sendable () throws -> Result
+  ) async throws -> Result {
+    try Task.checkCancellation()
+    return try await whileWaiting { try await Task.detached { try work() }.value }
+  }
+
+  func loading<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      try await whileWaiting { await loads.take() }
+    } catch {
+      loads.giveBack()
+      throw error
+    }
+    defer { loads.giveBack() }
+    return try await body()
   }
 
   // MARK: Work

@@ -3,7 +3,7 @@
 /// Every length and count is compared with the remaining bytes, or with the caller's limit, before
 /// anything is allocated. An encoding that ``ByteWriter`` would not produce is an error. Callers
 /// end with ``finish()``, which rejects trailing bytes.
-package struct ByteReader {
+package struct ByteReader: Sendable {
   private let bytes: [UInt8]
   /// The offset of the next byte.
   package private(set) var offset: Int

@@ -14,7 +14,7 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
     self.projection = projection
     self.cache = cache
     self.zone = zone
-    number = try cache.zones.number(of: zone)
+    number = try cache.zones.recordNumber(of: zone)
     tables = cache.tables(of: projection)
   }
 
@@ -54,6 +54,16 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
     guard let table = cache.records.tables[type] else { return [] }
     let statement = try cache.connection.statement(table.selectIDs)
     try statement.bind(number)
+    var ids: [RecordID] = []
+    while try statement.step() { ids.append(try statement.identifier(0)) }
+    return ids
+  }
+
+  /// The first ids of a type after a record, in order.
+  func ids(of type: TypeID, after last: RecordID?, atMost count: Int) throws -> [RecordID] {
+    guard let table = cache.records.tables[type] else { return [] }
+    let statement = try cache.connection.statement(table.selectNextIDs)
+    try statement.bind(number).bind(last?.bytes ?? []).bind(count)
     var ids: [RecordID] = []
     while try statement.step() { ids.append(try statement.identifier(0)) }
     return ids

@@ -17,6 +17,7 @@ package final class ReplicaStore: Store {
   package let records: SQLiteRecords
   package let projections: SQLiteProjections
   package let snapshots: SQLiteSnapshots
+  package let drafts: SQLiteDrafts
   package let facts: SQLiteFacts
   package let notices: SQLiteNotices
   /// Answers programs' queries.
@@ -83,6 +84,8 @@ package final class ReplicaStore: Store {
         return (records, derived, queries)
       }
       (records, self.projections, self.queries) = (stored, derived, queries)
+      drafts = SQLiteDrafts(
+        connection: connection, zones: zones, records: stored, projections: derived)
     } catch {
       throw ReplicaFile.opened(error, path: path)
     }

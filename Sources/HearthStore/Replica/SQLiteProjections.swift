@@ -40,7 +40,11 @@ package final class SQLiteProjections: ProjectionStore {
         }
       }
       connection.forgetStatements()
-      for zone in zones.ids { try rebuild(projection, in: zone) }
+      for zone in zones.ids {
+        try rebuild(projection, in: zone)
+        // Somebody may be writing it.
+        try zones.drafting(zone) { try rebuild(projection, in: zone) }
+      }
       try connection.statement(
         "INSERT OR REPLACE INTO hearth_projections(name, version) VALUES(?, ?)"
       )
@@ -94,6 +98,45 @@ package final class SQLiteProjections: ProjectionStore {
     if !keys.isEmpty { try projection.update(keys, from: view, to: view) }
   }
 
+  /// Derives the rows of some more records of a zone whose tables were empty at first.
+  ///
+  /// - Returns: Where the next call continues; nil when every row is there.
+  func fill(
+    _ zone: ZoneID, from start: DerivationPlace?, atMost count: Int
+  ) throws -> DerivationPlace? {
+    var place = start ?? DerivationPlace()
+    while place.projection < projections.count {
+      let projection = projections[place.projection]
+      guard place.type < projection.fillingTypes.count else {
+        place.projection += 1
+        place.type = 0
+        continue
+      }
+      let type = projection.fillingTypes[place.type]
+      let view = try ProjectionView(projection, cache: cache, zone: zone)
+      let ids = try view.ids(of: type, after: place.last, atMost: count)
+      guard let last = ids.last else {
+        place.type += 1
+        place.last = nil
+        continue
+      }
+      try projection.update(
+        ids.map { RecordKey(type: type, id: $0) }, from: view, to: view)
+      place.last = last
+      return place
+    }
+    return nil
+  }
+
+  /// The tables of derived rows, each with the columns of its key besides the zone.
+  var tables: [(name: String, key: [String])] {
+    projections.flatMap { projection in
+      projection.tables.map {
+        (ProjectedTable.name(projection, $0), $0.key.map(\.name))
+      }
+    }
+  }
+
   /// Rebuilds every projection of a zone.
   func rebuildAll(of zone: ZoneID) throws {
     for projection in projections { try rebuild(projection, in: zone) }
@@ -117,7 +160,7 @@ package final class SQLiteProjections: ProjectionStore {
   }
 
   private func removeRows(of projection: any Projection, in zone: ZoneID) throws {
-    let number = try zones.number(of: zone)
+    let number = try zones.recordNumber(of: zone)
     for table in projection.tables {
       try connection.execute(
         "DELETE FROM \(TypeTable.quoted(ProjectedTable.name(projection, table))) "

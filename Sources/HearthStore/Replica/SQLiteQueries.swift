@@ -28,7 +28,7 @@ package final class SQLiteQueries {
     return try connection.run {
       var compiler = try QueryCompiler(query, in: sources)
       let sql = try compiler.select(
-        try columns(fields, of: source), zone: try zones.number(of: zone))
+        try columns(fields, of: source), zone: try zones.recordNumber(of: zone))
       return try rows(sql, compiler.parameters, fields, of: source)
     }
   }
@@ -43,7 +43,7 @@ package final class SQLiteQueries {
         "SELECT \(try columns(fields, of: source)) FROM "
         + "\(TypeTable.quoted(source.table.schema.name)) WHERE zone = ? AND id = ?"
       let parameters: [QueryParameter] = [
-        .number(try zones.number(of: zone)), .identifier(key.id),
+        .number(try zones.recordNumber(of: zone)), .identifier(key.id),
       ]
       return try rows(sql, parameters, fields, of: source).first
     }
@@ -54,7 +54,7 @@ package final class SQLiteQueries {
     let source = try QueryTable.table(of: key.type, in: sources)
     return try connection.run {
       let statement = try connection.statement(source.table.exists)
-      try statement.bind(try zones.number(of: zone)).bind(key.id)
+      try statement.bind(try zones.recordNumber(of: zone)).bind(key.id)
       defer { statement.reset() }
       return try statement.step()
     }
@@ -68,7 +68,7 @@ package final class SQLiteQueries {
     return try connection.run {
       var compiler = try QueryCompiler(query, in: sources)
       let sql = try compiler.aggregate(
-        function, of: column, zone: try zones.number(of: zone))
+        function, of: column, zone: try zones.recordNumber(of: zone))
       let statement = try bound(sql, compiler.parameters)
       guard try statement.step() else { return nil }
       defer { statement.reset() }
@@ -90,7 +90,7 @@ package final class SQLiteQueries {
     return try connection.run {
       var compiler = try QueryCompiler(query, in: sources)
       let sql = try compiler.aggregates(
-        function, of: column, by: group, zone: try zones.number(of: zone))
+        function, of: column, by: group, zone: try zones.recordNumber(of: zone))
       let statement = try bound(sql, compiler.parameters)
       defer { statement.reset() }
       let kind = try source.type(of: group) ?? .bytes

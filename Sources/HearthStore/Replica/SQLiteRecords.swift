@@ -37,7 +37,7 @@ package final class SQLiteRecords: RecordStore {
   private var opaque: OpaqueCodec { OpaqueCodec(connection: connection, authors: authors) }
 
   package func states(of keys: [RecordKey], in zone: ZoneID) throws -> [RecordState?] {
-    let number = try zones.number(of: zone)
+    let number = try zones.recordNumber(of: zone)
     return try keys.map { key in
       if let table = tables[key.type] {
         return try codec(table).partialState(of: key.id, zone: number)
@@ -51,7 +51,8 @@ package final class SQLiteRecords: RecordStore {
     to state: inout RecordState, of key: RecordKey, in zone: ZoneID
   ) throws {
     guard let table = tables[key.type],
-      case .record(let full) = try codec(table).record(key.id, zone: try zones.number(of: zone))
+      case .record(let full) = try codec(table).record(
+        key.id, zone: try zones.recordNumber(of: zone))
     else { return }
     for entry in full.entries {
       guard case .register(let register) = entry.field, let value = register.shown.value else {
@@ -63,9 +64,11 @@ package final class SQLiteRecords: RecordStore {
   }
 
   package func save(_ changes: [RecordChange], in zone: ZoneID) throws {
-    let number = try zones.number(of: zone)
+    let number = try zones.recordNumber(of: zone)
     for change in changes {
-      if change.isNew {
+      if zone == zones.drafted {
+        // Nobody sees it yet.
+      } else if change.isNew {
         touched.add(change.key.type, in: zone)
       } else {
         touched.add(change.state, of: change.key.type, in: zone)
@@ -85,9 +88,9 @@ package final class SQLiteRecords: RecordStore {
   }
 
   package func insert(_ events: [(RecordKey, EventState)], in zone: ZoneID) throws {
-    let number = try zones.number(of: zone)
+    let number = try zones.recordNumber(of: zone)
     for (key, event) in events {
-      touched.add(key.type, in: zone)
+      if zone != zones.drafted { touched.add(key.type, in: zone) }
       if let table = tables[key.type] {
         try codec(table).insert(.event(event), key: key, zone: number)
       } else {
@@ -101,7 +104,7 @@ package final class SQLiteRecords: RecordStore {
   ) throws -> [(RecordID, EventState)] {
     try connection.run {
       var result: [(RecordID, EventState)] = []
-      try forEach(of: type, zone: try zones.number(of: zone)) { key, record in
+      try forEach(of: type, zone: try zones.recordNumber(of: zone)) { key, record in
         if case .event(let event) = record { result.append((key.id, event)) }
       }
       return result
@@ -112,7 +115,7 @@ package final class SQLiteRecords: RecordStore {
     in zone: ZoneID, _ body: (RecordKey, StoredRecord) throws -> Void
   ) throws {
     try connection.run {
-      let number = try zones.number(of: zone)
+      let number = try zones.recordNumber(of: zone)
       let types = Set(tables.keys).union(try opaque.types(zone: number))
       for type in types.sorted() {
         try forEach(of: type, zone: number, body)
@@ -130,9 +133,12 @@ package final class SQLiteRecords: RecordStore {
     }
   }
 
+  /// Notes that everything in a zone may have changed.
+  func touchAll(of zone: ZoneID) { touched.addAll(of: zone) }
+
   package func removeAll(of zone: ZoneID) throws {
     touched.addAll(of: zone)
-    let number = try zones.number(of: zone)
+    let number = try zones.recordNumber(of: zone)
     for type in tables.keys.sorted() {
       guard let table = tables[type] else { continue }
       try connection.execute(
@@ -144,7 +150,7 @@ package final class SQLiteRecords: RecordStore {
   /// Returns a record or event with all its values; nil if it is not in the zone.
   package func record(_ key: RecordKey, in zone: ZoneID) throws -> StoredRecord? {
     try connection.run {
-      let number = try zones.number(of: zone)
+      let number = try zones.recordNumber(of: zone)
       guard let table = tables[key.type] else { return try opaque.record(key, zone: number) }
       return try codec(table).record(key.id, zone: number)
     }

@@ -6,8 +6,12 @@ import HearthSync
 package final class SQLiteZones: ZoneStore {
   private let connection: Connection
   private let authors: AuthorNumbers
-  /// The number by which rows name each zone.
+  /// The number by which the rows of records name each zone.
+  ///
+  /// It is negative while the zone's draft has the positive one, which all other rows name.
   private var numbers: [ZoneID: Int64] = [:]
+  /// The zone whose draft is being written.
+  private(set) var drafted: ZoneID?
 
   init(connection: Connection, authors: AuthorNumbers) {
     self.connection = connection
@@ -17,12 +21,36 @@ package final class SQLiteZones: ZoneStore {
   /// The zones, in order of id.
   var ids: [ZoneID] { numbers.keys.sorted() }
 
-  /// Returns the number by which rows name a zone.
-  func number(of zone: ZoneID) throws -> Int64 {
+  /// Returns the number by which rows name a zone, except those of its records.
+  func number(of zone: ZoneID) throws -> Int64 { abs(try present(zone)) }
+
+  /// Returns the number by which records, derived rows and base snapshot name a zone; that of its
+  /// draft while the draft is being written.
+  func recordNumber(of zone: ZoneID) throws -> Int64 {
+    zone == drafted ? -(try present(zone)) : try present(zone)
+  }
+
+  private func present(_ zone: ZoneID) throws -> Int64 {
     guard let number = numbers[zone] else {
       throw StoreError(.notFound, "zone \(zone.hex) is not in this node's database")
     }
     return number
+  }
+
+  /// Runs a body that writes to the draft of a zone.
+  func drafting<Result>(_ zone: ZoneID, _ body: () throws -> Result) throws -> Result {
+    let former = drafted
+    drafted = zone
+    defer { drafted = former }
+    return try body()
+  }
+
+  /// Exchanges the records of a zone with its draft.
+  func exchangeDraft(of zone: ZoneID) throws {
+    let number = try present(zone)
+    try connection.statement("UPDATE hearth_zones SET number = ? WHERE id = ?")
+      .bind(-number).bind(zone).execute()
+    numbers[zone] = -number
   }
 
   /// Reads the numbers again, after an undone transaction that may have added to them.
@@ -47,7 +75,7 @@ package final class SQLiteZones: ZoneStore {
         else { throw StoreError(.newerFormat, "a zone has a kind that this version does not know") }
         rows.append(
           (
-            statement.int(0),
+            abs(statement.int(0)),
             StoredZone(
               id: try statement.identifier(1), group: try statement.identifier(2), kind: kind,
               database: database, name: statement.text(5), wrappedSecret: statement.blob(6),
@@ -68,8 +96,9 @@ package final class SQLiteZones: ZoneStore {
   package func save(_ zone: StoredZone) throws {
     try connection.statement(
       """
-      INSERT INTO hearth_zones(id, "group", kind, "database", name, secret)
-      VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET name = excluded.name
+      INSERT INTO hearth_zones(number, id, "group", kind, "database", name, secret)
+      VALUES((SELECT ifnull(max(abs(number)), 0) + 1 FROM hearth_zones), ?, ?, ?, ?, ?, ?)
+      ON CONFLICT(id) DO UPDATE SET name = excluded.name
       """
     )
     .bind(zone.id).bind(zone.group).bind(Int(zone.kind.rawValue))
@@ -86,7 +115,7 @@ package final class SQLiteZones: ZoneStore {
       try connection.statement(
         "INSERT OR REPLACE INTO hearth_epochs(zone, number, key) VALUES(?, ?, ?)"
       )
-      .bind(number).bind(place).bind(key).execute()
+      .bind(abs(number)).bind(place).bind(key).execute()
     }
   }
 

@@ -19,6 +19,8 @@ final class TypeTable: Sendable {
   let insert: String
   let exists: String
   let selectIDs: String
+  /// Selects some ids after one.
+  let selectNextIDs: String
   /// At a column's index: selects the ids whose column has a value.
   let selectIDsByColumn: [String]
 
@@ -33,6 +35,7 @@ final class TypeTable: Sendable {
     selectRows = "SELECT id, meta\(names) FROM \(table) WHERE zone = ? ORDER BY id"
     exists = "SELECT 1 FROM \(table) WHERE zone = ? AND id = ?"
     selectIDs = "SELECT id FROM \(table) WHERE zone = ? ORDER BY id"
+    selectNextIDs = "SELECT id FROM \(table) WHERE zone = ? AND id > ? ORDER BY id LIMIT ?"
     selectIDsByColumn = columns.map { column in
       // Without a hint, the planner follows the primary key for its order and reads the whole zone.
       let index =

@@ -320,7 +320,8 @@ struct SchemaRegistry {
   }
 
   private func zoneNumbers() throws -> [Int64] {
-    let statement = try connection.statement("SELECT number FROM hearth_zones ORDER BY number")
+    let statement = try connection.statement(
+      "SELECT number FROM hearth_zones UNION SELECT -number FROM hearth_zones ORDER BY 1")
     var numbers: [Int64] = []
     while try statement.step() { numbers.append(statement.int(0)) }
     return numbers

@@ -19,6 +19,10 @@ package protocol Projection: Sendable {
   ///
   /// All their records are judged anew when the membership of the zone's group changes.
   var typesJudgedByAuthor: [TypeID] { get }
+  /// The types whose records suffice to fill empty tables from the records that are there.
+  ///
+  /// They are given to ``update(_:from:to:)`` type by type, some records at a time.
+  var fillingTypes: [TypeID] { get }
   /// Updates the rows after these records changed.
   func update(
     _ keys: [RecordKey], from source: any ProjectionSource, to writer: any ProjectionWriter
@@ -32,6 +36,9 @@ package protocol Projection: Sendable {
 extension Projection {
   /// No type, by default.
   package var typesJudgedByAuthor: [TypeID] { [] }
+
+  /// All types, by default.
+  package var fillingTypes: [TypeID] { types }
 
   /// Updates the rows of all records of these types.
   package func judgeAnew(

@@ -108,6 +108,7 @@ package protocol Store: AnyObject {
   associatedtype Records: RecordStore
   associatedtype Projections: ProjectionStore
   associatedtype Snapshots: SnapshotStore
+  associatedtype Drafts: DraftStore
   associatedtype Facts: FactStore
   associatedtype Notices: NoticeStore
 
@@ -121,6 +122,8 @@ package protocol Store: AnyObject {
   /// What is derived from the records.
   var projections: Projections { get }
   var snapshots: Snapshots { get }
+  /// What will take the place of a zone's records.
+  var drafts: Drafts { get }
   var facts: Facts { get }
   var notices: Notices { get }
 
@@ -199,6 +202,35 @@ extension SnapshotStore {
   package func base(of zone: ZoneID) throws -> [UInt8]? {
     try base(of: zone, atMost: Int(Int32.max))
   }
+}
+
+/// The draft of each zone: a second set of its records, derived rows and base snapshot.
+///
+/// Nobody reads a draft, so it may be written in many transactions.
+package protocol DraftStore {
+  /// Runs a body in which every call for the records, projections and base snapshot of a zone
+  /// reaches its draft.
+  func writing<Result>(to zone: ZoneID, _ body: () throws -> Result) throws -> Result
+  /// Derives the rows of some more of the draft's records.
+  ///
+  /// - Returns: Where the next call continues; nil when every row is there.
+  func derive(
+    of zone: ZoneID, from place: DerivationPlace?, atMost count: Int
+  ) throws -> DerivationPlace?
+  /// Exchanges the draft with what it is a draft of.
+  func exchange(of zone: ZoneID) throws
+  /// Removes some of the draft; returns whether nothing is left.
+  func clear(of zone: ZoneID, atMost count: Int) throws -> Bool
+}
+
+/// How far the rows of a draft are derived; only the store understands it.
+package struct DerivationPlace: Sendable {
+  package var projection = 0
+  package var type = 0
+  /// The last record of the type whose rows are there.
+  package var last: RecordID?
+
+  package init() {}
 }
 
 /// Facts about the node, by name.

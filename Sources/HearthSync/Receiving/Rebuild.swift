@@ -64,11 +64,15 @@ package enum Rebuild {
   }
 
   /// The work of ``rebuild(_:nowMilliseconds:)`` within its transaction.
+  ///
+  /// - Parameter draft: Where logs stand in the snapshot whose records are in the zone's draft; nil
+  ///   to take the records from the zone's base.
   static func rebuildWithin(
-    _ zone: ZoneID, in engine: inout Engine<some Store>, nowMilliseconds: UInt64
+    _ zone: ZoneID, onto draft: SnapshotEnds? = nil, in engine: inout Engine<some Store>,
+    nowMilliseconds: UInt64
   ) throws {
     let place = try engine.place(of: zone)
-    Work.rebuilds.add(1)
+    if draft == nil { Work.rebuilds.add(1) }
     let proven = engine.zones[place].forkEnds
     let voids = try StoredVoids.roleVoids(of: zone, in: engine.store)
     try StoredVoids.save(RoleVoids(), of: zone, in: engine.store)
@@ -78,11 +82,12 @@ package enum Rebuild {
     }
     let blobs = try segments.compactMap { try engine.store.log.bytes(of: $0.digest, in: zone) }
     let unsealed = try unsealedChanges(at: place, in: engine)
-    try clear(at: place, in: &engine)
-    if let base = try engine.store.snapshots.base(of: zone) {
-      Probe.rebuiltFromSnapshot.hit()
-      try SnapshotLoading.load(
-        snapshot: base, into: zone, isAccepted: true, in: &engine, nowMilliseconds: nowMilliseconds)
+    if let draft {
+      try clearHeads(at: place, in: &engine)
+      try engine.store.drafts.exchange(of: zone)
+      try SnapshotLoading.take(draft, into: zone, in: &engine, nowMilliseconds: nowMilliseconds)
+    } else {
+      try loadBase(at: place, in: &engine, nowMilliseconds: nowMilliseconds)
     }
     try engine.store.facts.set(StateDigest.checkedDigestFact(of: zone), to: nil)
     let report = try ZoneIntake.receive(
@@ -118,12 +123,23 @@ package enum Rebuild {
       }
   }
 
-  /// Removes everything that follows from a zone's log.
-  private static func clear(at place: Int, in engine: inout Engine<some Store>) throws {
+  /// Leaves a zone only what its base snapshot holds, if it has one.
+  private static func loadBase(
+    at place: Int, in engine: inout Engine<some Store>, nowMilliseconds: UInt64
+  ) throws {
     let zone = engine.zones[place].id
     try engine.store.records.removeAll(of: zone)
     try engine.store.projections.removeRows(of: zone)
-    try engine.store.zones.removeHeads(of: zone)
+    try clearHeads(at: place, in: &engine)
+    guard let base = try engine.store.snapshots.base(of: zone) else { return }
+    Probe.rebuiltFromSnapshot.hit()
+    try SnapshotLoading.load(
+      snapshot: try SnapshotOpening.chunks(of: base), into: zone, isAccepted: true, in: &engine,
+      nowMilliseconds: nowMilliseconds)
+  }
+
+  private static func clearHeads(at place: Int, in engine: inout Engine<some Store>) throws {
+    try engine.store.zones.removeHeads(of: engine.zones[place].id)
     engine.zones[place].resetHeads()
   }
 

@@ -207,7 +207,9 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
     try ports.turn {
       try EntranceUpkeep.closeLongExpired(before: id, in: &$0, nowMilliseconds: now)
     }
-    try await SnapshotBootstrap(ports: ports).begin(id, holding: listing, &report)
+    guard try await SnapshotBootstrap(ports: ports).begin(id, holding: listing, &report) else {
+      return listing
+    }
     do {
       try await SegmentFetch(ports: ports).takeAll(of: id, holding: listing, &report)
       if let author = try ports.turn({ try BaseAuthors(engine: $0).authorLessenedInBase(of: id) }) {

@@ -17,6 +17,14 @@ package protocol ReplicaTurns {
   func turn<Result>(
     applying byteCount: Int, _ body: (inout Engine<Replicas>) throws -> Result
   ) throws -> Result
+
+  /// Does work that needs no replicas; whatever else works on them goes on meanwhile.
+  func aside<Result: Sendable>(
+    _ work: @escaping @Sendable () throws -> Result
+  ) async throws -> Result
+
+  /// Runs a body that no other exchange of this process loads a snapshot beside.
+  func loading<Result>(_ body: () async throws -> Result) async throws -> Result
 }
 
 // Where nobody waits for a turn, batches are large.
@@ -27,5 +35,15 @@ extension ReplicaTurns {
     applying byteCount: Int, _ body: (inout Engine<Replicas>) throws -> Result
   ) throws -> Result {
     try turn(body)
+  }
+
+  package func aside<Result: Sendable>(
+    _ work: @escaping @Sendable () throws -> Result
+  ) async throws -> Result {
+    try work()
+  }
+
+  package func loading<Result>(_ body: () async throws -> Result) async throws -> Result {
+    try await body()
   }
 }

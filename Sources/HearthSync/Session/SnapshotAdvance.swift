@@ -67,10 +67,13 @@ struct SnapshotAdvance<Turns: ReplicaTurns, Link: Transport> {
     }
     if case .refused(let problem) = belief { return .refused(problem) }
     let chunks = try await SnapshotFetch(ports: ports).chunks(of: candidate, &report)
+    let opening = try ports.turn { SnapshotOpening(of: try $0.zone(id), in: $0) }
+    let digest = try await ports.turns.aside { try opening.stream(of: chunks).digest }
     let now = ports.nowMilliseconds
     return try ports.turn {
       try SnapshotContinuation.goOn(
-        id, from: chunks, candidate, word, belief: belief, among: words, isOutdated: isOutdated,
+        id, from: chunks, digest, candidate, word, belief: belief, among: words,
+        isOutdated: isOutdated,
         listing, in: &$0, nowMilliseconds: now)
     }
   }

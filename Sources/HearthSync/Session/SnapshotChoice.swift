@@ -9,9 +9,24 @@ enum SnapshotChoice {
   // MARK: Beginning from a snapshot
 
   /// Whether a zone should begin from a snapshot if there is a good one.
+  ///
+  /// It should if it is empty, or if it was when a load began that did not end.
   static func mayBegin(_ id: ZoneID, in engine: Engine<some Store>) throws -> Bool {
     let zone = try engine.zone(id)
-    return zone.kind == .data && zone.frontier.isEmpty
+    guard zone.kind == .data else { return false }
+    return try zone.frontier.isEmpty
+      || ZoneDraft.isLeft(of: id, in: engine.store) && mayTake(heads: [], in: zone, by: engine)
+  }
+
+  /// Whether a zone may be based on a snapshot with these heads: it has no other base, and no
+  /// changes but own ones, which the snapshot lacks.
+  static func mayTake(
+    heads: [LogHead], in zone: ZoneState, by engine: Engine<some Store>
+  ) throws -> Bool {
+    guard !zone.frontier.isEmpty else { return true }
+    return try zone.frontier.entries.allSatisfy { entry in
+      entry.author.device == engine.device && !heads.contains { $0.author == entry.author }
+    } && engine.store.snapshots.base(of: zone.id, atMost: 1) == nil
   }
 
   /// The complete snapshots of a listing in the order in which they are examined.
@@ -50,8 +65,7 @@ enum SnapshotChoice {
     ofSnapshot first: [UInt8], of count: Int, in zone: ZoneState, _ listing: TransportListing,
     by engine: Engine<some Store>
   ) throws -> (heads: [LogHead], heldBack: [Dot]) {
-    let (heads, heldBack, _) = try SnapshotOpening.heads(
-      ofSnapshot: first, of: count, zone: zone, isAccepted: false, in: engine)
+    let (heads, heldBack, _) = try SnapshotOpening(of: zone, in: engine).heads(of: first, of: count)
     if let fault = SnapshotPlan.fault(
       in: heads, heldBack, of: zone, control: try engine.controlZone(of: zone.group).reached,
       listing: listing)
@@ -75,26 +89,18 @@ enum SnapshotChoice {
       try SnapshotTrust(engine: engine).problemWithBelief(in: snapshot, word, of: zone, listing))
   }
 
-  /// Begins an empty zone from the chunks of a snapshot, unless another person's snapshot must say
-  /// the same and none does.
-  ///
-  /// - Returns: Whether the zone was begun, or the problem with a snapshot that is not believed.
-  static func begin(
-    _ id: ZoneID, from chunks: [[UInt8]], _ candidate: SnapshotCandidate, belief: SnapshotBelief,
-    among words: [SnapshotWord], _ listing: TransportListing, in engine: inout Engine<some Store>,
-    nowMilliseconds: UInt64
+  /// How far this device believes a snapshot whose content has a digest: it does, or it does not.
+  static func belief(
+    in candidate: SnapshotCandidate, _ digest: [UInt8], among words: [SnapshotWord], of id: ZoneID,
+    _ listing: TransportListing, by engine: Engine<some Store>
   ) throws -> SnapshotBelief {
-    if case .needsVoice = belief {
-      let zone = try engine.zone(id)
-      guard try SnapshotTrust(engine: engine).isVouched(candidate.word, chunks, by: words, in: zone)
-      else {
-        return .refused(
-          try SnapshotTrust(engine: engine).problemWithBelief(
-            in: candidate.snapshot, candidate.word, of: zone, listing))
-      }
-    }
-    try SnapshotLoading.bootstrap(id, from: chunks, in: &engine, nowMilliseconds: nowMilliseconds)
-    return .believed
+    let belief = try belief(
+      in: candidate.snapshot, candidate.word, among: words, of: id, listing, by: engine)
+    guard case .needsVoice = belief else { return belief }
+    let (zone, trust) = (try engine.zone(id), SnapshotTrust(engine: engine))
+    if try trust.isVouched(candidate.word, digest, by: words, in: zone) { return .believed }
+    return .refused(
+      try trust.problemWithBelief(in: candidate.snapshot, candidate.word, of: zone, listing))
   }
 }
 

@@ -79,8 +79,10 @@ enum SnapshotContinuation {
   /// Continues from the chunks of a later snapshot.
   ///
   /// Either nothing that was applied here is lost, or the zone stays unchanged.
+  ///
+  /// - Parameter digest: The digest of the chunks' content, which was opened.
   static func goOn(
-    _ id: ZoneID, from chunks: [[UInt8]], _ candidate: SnapshotPlan.Complete,
+    _ id: ZoneID, from chunks: [[UInt8]], _ digest: [UInt8], _ candidate: SnapshotPlan.Complete,
     _ word: SnapshotWord, belief: SnapshotBelief, among words: [SnapshotWord],
     isOutdated: Bool, _ listing: TransportListing, in engine: inout Engine<some Store>,
     nowMilliseconds: UInt64
@@ -90,7 +92,7 @@ enum SnapshotContinuation {
     _ = try SnapshotChoice.checkedHeads(
       ofSnapshot: first, of: chunks.count, in: zone, listing, by: engine)
     if case .needsVoice = belief {
-      guard try SnapshotTrust(engine: engine).isVouched(word, chunks, by: words, in: zone) else {
+      guard try SnapshotTrust(engine: engine).isVouched(word, digest, by: words, in: zone) else {
         return .refused(
           try SnapshotTrust(engine: engine).problemWithBelief(
             in: candidate, word, of: zone, listing))
@@ -115,21 +117,17 @@ enum SnapshotContinuation {
     _ id: ZoneID, on chunks: [[UInt8]], isOutdated: Bool, _ nowMilliseconds: UInt64,
     in engine: inout Engine<some Store>
   ) throws -> Int? {
-    var container = ByteWriter(capacity: chunks.reduce(0) { $0 + $1.count + 4 })
-    container.varint(chunks.count)
-    for chunk in chunks { container.blob(chunk) }
+    let container = SnapshotOpening.container(of: chunks)
     let before = engine
     var waiting = 0
     do {
       try engine.store.transaction {
         engine = before
         let zone = try engine.zone(id)
-        _ = try SnapshotOpening.openSnapshot(
-          container.bytes, zone: zone, isAccepted: false, in: engine)
         // Pending segments were not judged by the keys that sealed them, unlike applied ones.
         let pending = try engine.store.pending.segments(in: id)
         for segment in pending { try engine.store.pending.remove(segment.digest, in: id) }
-        try engine.store.snapshots.saveBase(container.bytes, of: id)
+        try engine.store.snapshots.saveBase(container, of: id)
         try Rebuild.rebuildWithin(id, in: &engine, nowMilliseconds: nowMilliseconds)
         let now = try engine.zone(id)
         let lost = zone.heads.first { head in

@@ -32,8 +32,8 @@ struct SnapshotLooks<S: Store> {
       let header = try Envelope.parseHeader(
         first, minimumSuite: engine.membership(of: zone.group).acceptedSuite)
       (epoch, maker) = (Identifier(header.epochTag), Identifier(header.authorTag))
-      let (heads, heldBack, isOwn) = try SnapshotOpening.heads(
-        ofSnapshot: first, of: snapshot.chunks.count, zone: zone, isAccepted: false, in: engine)
+      let (heads, heldBack, isOwn) = try SnapshotOpening(of: zone, in: engine)
+        .heads(of: first, of: snapshot.chunks.count)
       return KnownSnapshot(
         group: snapshot.group, isOwn: isOwn, maker: maker, epoch: epoch,
         mark: SnapshotMark.mark(of: heads, heldBack), link: header.linkBefore,

@@ -28,8 +28,8 @@ struct BaseSnapshot<S: Store> {
     let count = try reader.varint("chunks")
     guard count > 0 else { return nil }
     let first = try reader.blob("chunk", atMost: EnvelopeFormat.maximumEnvelopeBytes)
-    let (heads, heldBack, _) = try SnapshotOpening.heads(
-      ofSnapshot: first, of: Int(clamping: count), zone: zone, isAccepted: true, in: engine)
+    let (heads, heldBack, _) = try SnapshotOpening(of: zone, isAccepted: true, in: engine)
+      .heads(of: first, of: Int(clamping: count))
     return (first, heads, heldBack)
   }
 

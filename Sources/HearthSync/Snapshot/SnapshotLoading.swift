@@ -16,17 +16,14 @@ package enum SnapshotLoading {
     guard engine.zones[place].frontier.isEmpty else {
       throw SyncError(.exists, "zone \(engine.zones[place].name) already has changes")
     }
-    var container = ByteWriter(capacity: chunks.reduce(0) { $0 + $1.count + 4 })
-    container.varint(chunks.count)
-    for chunk in chunks { container.blob(chunk) }
     let before = engine.zones[place]
     do {
       try engine.store.transaction {
         engine.zones[place] = before
         try load(
-          snapshot: container.bytes, into: zone, isAccepted: false,
+          snapshot: chunks, into: zone, isAccepted: false,
           in: &engine, nowMilliseconds: nowMilliseconds)
-        try engine.store.snapshots.saveBase(container.bytes, of: zone)
+        try engine.store.snapshots.saveBase(SnapshotOpening.container(of: chunks), of: zone)
         try ComparisonMemory.compareSoon(before, in: engine.store, nowMilliseconds: nowMilliseconds)
       }
     } catch {
@@ -38,47 +35,55 @@ package enum SnapshotLoading {
     }
   }
 
-  /// Loads a container of chunks into a zone whose records and heads are empty.
+  /// Loads chunks into a zone whose records and heads are empty.
   ///
   /// - Parameter isAccepted: Whether this node has accepted the snapshot before. Its author then
   ///   need no longer be an admin.
   static func load(
-    snapshot container: [UInt8], into zone: ZoneID, isAccepted: Bool,
+    snapshot chunks: [[UInt8]], into zone: ZoneID, isAccepted: Bool,
     in engine: inout Engine<some Store>, nowMilliseconds: UInt64
   ) throws {
+    let opening = SnapshotOpening(of: try engine.zone(zone), isAccepted: isAccepted, in: engine)
+    var snapshot = try OpenedSnapshot(chunks, by: opening)
+    try engine.store.zones.learn(snapshot.authors)
+    var keys: [RecordKey] = []
+    while let slice = try snapshot.nextSlice() {
+      keys += slice.map(\.key)
+      try insert(slice, into: zone, in: engine.store)
+    }
+    try engine.store.projections.update(for: keys, in: zone)
+    try take(snapshot.ends, into: zone, in: &engine, nowMilliseconds: nowMilliseconds)
+  }
+
+  /// Sets the heads of a zone whose records are those of a snapshot.
+  static func take(
+    _ ends: SnapshotEnds, into zone: ZoneID, in engine: inout Engine<some Store>,
+    nowMilliseconds: UInt64
+  ) throws {
     let place = try engine.place(of: zone)
-    let stream = try SnapshotOpening.openSnapshot(
-      container, zone: engine.zones[place], isAccepted: isAccepted, in: engine)
-    var reader = try SnapshotReader(stream, zone: zone)
-    try engine.store.zones.learn(reader.authors)
-    try insertRecords(from: &reader, into: zone, in: engine.store)
-    for head in reader.heads where !Mutant.snapshotWithoutFrontier.isActive {
+    for head in ends.heads where !Mutant.snapshotWithoutFrontier.isActive {
       engine.zones[place].set(head)
       _ = engine.clock.receive(head.time, nowMilliseconds: nowMilliseconds)
     }
     try engine.store.zones.save(engine.zones[place].heads, of: zone)
-    try StoredClaims.save(heldBack: reader.heldBack, ofBaseOf: zone, in: engine.store)
+    try StoredClaims.save(heldBack: ends.heldBack, ofBaseOf: zone, in: engine.store)
   }
 
-  private static func insertRecords(
-    from reader: inout SnapshotReader, into zone: ZoneID, in store: some Store
+  /// Writes records that are not there yet.
+  static func insert(
+    _ slice: [SnapshotRecord], into zone: ZoneID, in store: some Store
   ) throws {
-    var keys: [RecordKey] = []
-    while let block = try reader.nextBlock() {
-      var changes: [RecordChange] = []
-      var events: [(RecordKey, EventState)] = []
-      for (key, record) in block {
-        switch record {
-        case .record(let state):
-          if Mutant.snapshotDropsDeletes.isActive, state.life.isDeleted { continue }
-          changes.append(RecordChange(key: key, state: state, isNew: true))
-        case .event(let event): events.append((key, event))
-        }
-        keys.append(key)
+    var changes: [RecordChange] = []
+    var events: [(RecordKey, EventState)] = []
+    for (key, record) in slice {
+      switch record {
+      case .record(let state):
+        if Mutant.snapshotDropsDeletes.isActive, state.life.isDeleted { continue }
+        changes.append(RecordChange(key: key, state: state, isNew: true))
+      case .event(let event): events.append((key, event))
       }
-      try store.records.save(changes, in: zone)
-      try store.records.insert(events, in: zone)
     }
-    try store.projections.update(for: keys, in: zone)
+    try store.records.save(changes, in: zone)
+    try store.records.insert(events, in: zone)
   }
 }

@@ -2,24 +2,39 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 
-/// Verification and opening of a snapshot's chunks.
-package enum SnapshotOpening {
+/// Verification and opening of a snapshot's chunks, by what this device knows of a zone.
+///
+/// It has no store, so the replicas are free for other work while a large snapshot is opened.
+package struct SnapshotOpening: Sendable {
+  private let zone: ZoneState
+  private let membership: Membership
+  private let device: DeviceID
+  private let isAccepted: Bool
+
   /// The largest accepted snapshot, before decompression of its records.
   package static var maximumSnapshotBytes: Int { 1024 * 1024 * 1024 }
 
+  /// - Parameter isAccepted: Whether this node has accepted the snapshot before. Its author then
+  ///   need no longer be an admin.
+  init(of zone: ZoneState, isAccepted: Bool = false, in engine: Engine<some Store>) {
+    self.zone = zone
+    membership = engine.membership(of: zone.group)
+    device = engine.device
+    self.isAccepted = isAccepted
+  }
+
+  /// The zone's id.
+  var zoneID: ZoneID { zone.id }
+
   /// Verifies, opens and joins the chunks, each of which must link to the digest of the whole.
-  static func openSnapshot(
-    _ container: [UInt8], zone: ZoneState, isAccepted: Bool, in engine: Engine<some Store>
-  ) throws -> [UInt8] {
+  func stream(of chunks: [[UInt8]]) throws -> (bytes: [UInt8], digest: [UInt8]) {
     var stream: [UInt8] = []
     var links: Set<Bytes32> = []
     var usedEpoch: EpochKey?
-    let chunks = try chunks(of: container)
     for (index, bytes) in chunks.enumerated() {
-      let chunk = try open(
-        chunk: bytes, at: index, of: chunks.count, zone: zone, isAccepted: isAccepted, in: engine)
+      let chunk = try open(chunk: bytes, at: index, of: chunks.count)
       stream += chunk.body
-      guard stream.count <= maximumSnapshotBytes else {
+      guard stream.count <= SnapshotOpening.maximumSnapshotBytes else {
         throw SyncError(.tooLarge, "the snapshot is larger than this program accepts")
       }
       links.formUnion([chunk.header.linkBefore, chunk.header.linkAfter])
@@ -29,7 +44,7 @@ package enum SnapshotOpening {
     guard let usedEpoch, links == [try usedEpoch.link(digest)] else {
       throw SyncError(.notAuthentic, "the snapshot's content does not match its digest")
     }
-    return stream
+    return (stream, digest)
   }
 
   /// The chunks of a container.
@@ -43,40 +58,46 @@ package enum SnapshotOpening {
     return chunks
   }
 
-  private static func open(
-    chunk: [UInt8], at index: Int, of number: Int, zone: ZoneState, isAccepted: Bool,
-    in engine: Engine<some Store>
+  /// The container of some chunks, which a zone keeps as its base.
+  static func container(of chunks: [[UInt8]]) -> [UInt8] {
+    var container = ByteWriter(capacity: chunks.reduce(8) { $0 + $1.count + 4 })
+    container.varint(chunks.count)
+    for chunk in chunks { container.blob(chunk) }
+    return container.bytes
+  }
+
+  private func open(
+    chunk: [UInt8], at index: Int, of number: Int
   ) throws -> (header: EnvelopeHeader, epoch: EpochKey, body: [UInt8]) {
-    let header = try Envelope.parseHeader(
-      chunk, minimumSuite: engine.membership(of: zone.group).acceptedSuite)
+    guard chunk.count <= EnvelopeFormat.maximumEnvelopeBytes else {
+      throw SyncError(.tooLarge, "chunk \(index + 1) is larger than this program accepts")
+    }
+    let header = try Envelope.parseHeader(chunk, minimumSuite: membership.acceptedSuite)
     guard header.type == .snapshotChunk, Identifier(header.zoneTag) == zone.tag,
       header.firstSeq == UInt64(index + 1), header.lastSeq == UInt64(number)
     else { throw SyncError(.malformed, "chunk \(index + 1) does not belong to this snapshot") }
     guard let epoch = zone.epoch(tag: header.epochTag) else {
       throw SyncError(.notFound, "this device does not know the key of the snapshot")
     }
-    if !isAccepted { try checkAuthor(of: chunk, header, zone: zone, in: engine) }
+    if !isAccepted { try checkAuthor(of: chunk, header) }
     let body = try Envelope.open(chunk, zoneID: zone.id.bytes, epoch: epoch)
     return (header, epoch, body)
   }
 
   /// Rejects a chunk that is not signed by an owner or admin of the group, or by this device.
-  private static func checkAuthor(
-    of chunk: [UInt8], _ header: EnvelopeHeader, zone: ZoneState, in engine: Engine<some Store>
-  ) throws {
-    let membership = engine.membership(of: zone.group)
-    guard let device = zone.deviceByTag[Identifier(header.authorTag)],
-      let card = membership.device(device)?.card
+  private func checkAuthor(of chunk: [UInt8], _ header: EnvelopeHeader) throws {
+    guard let author = zone.deviceByTag[Identifier(header.authorTag)],
+      let card = membership.device(author)?.card
     else { throw SyncError(.notFound, "this device does not know the snapshot's author") }
-    guard let role = membership.role(of: device),
-      role.rank >= Role.admin.rank || device == engine.device
+    guard let role = membership.role(of: author),
+      role.rank >= Role.admin.rank || author == device
     else {
       throw SyncError(
         .notAllowed, "\(card.name) made it, but only snapshots by an owner or admin are used")
     }
     try Envelope.verifySignature(
       chunk, zoneID: zone.id.bytes,
-      keys: try membership.keys(of: device, showing: card))
+      keys: try membership.keys(of: author, showing: card))
   }
 
   /// Verifies a snapshot's first chunk and reads the snapshot's heads and held-back changes.
@@ -84,13 +105,11 @@ package enum SnapshotOpening {
   /// - Parameters:
   ///   - chunk: The first chunk.
   ///   - number: The number of chunks.
-  static func heads(
-    ofSnapshot chunk: [UInt8], of number: Int, zone: ZoneState, isAccepted: Bool,
-    in engine: Engine<some Store>
+  func heads(
+    of chunk: [UInt8], of number: Int
   ) throws -> (heads: [LogHead], heldBack: [Dot], isOwn: Bool) {
-    let chunk = try open(
-      chunk: chunk, at: 0, of: number, zone: zone, isAccepted: isAccepted, in: engine)
-    let isOwn = Identifier(chunk.header.authorTag) == zone.authorTag(of: engine.device)
+    let chunk = try open(chunk: chunk, at: 0, of: number)
+    let isOwn = Identifier(chunk.header.authorTag) == zone.authorTag(of: device)
     let reader = try SnapshotReader(chunk.body, zone: zone.id)
     return (reader.heads, reader.heldBack, isOwn)
   }

@@ -17,6 +17,8 @@ package struct HouseholdProjection: Projection {
     HouseholdSchema.challengeUndo,
   ]
   package let typesJudgedByAuthor = [HouseholdSchema.retraction, HouseholdSchema.close]
+  /// A chore without rows is folded with all that belongs to it, by the days that are closed.
+  package let fillingTypes = ChallengeRows.types + [HouseholdSchema.close, HouseholdSchema.chore]
 
   package init() {}
 
