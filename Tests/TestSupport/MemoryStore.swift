@@ -311,6 +311,10 @@ extension MemoryStore {
   package struct Drafts: DraftStore {
     fileprivate let store: MemoryStore
 
+    package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+      try store.transaction(body)
+    }
+
     package func writing<Result>(to id: ZoneID, _ body: () throws -> Result) throws -> Result {
       store.drafted = id
       defer { store.drafted = nil }

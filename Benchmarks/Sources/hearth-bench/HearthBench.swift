@@ -22,6 +22,7 @@ enum HearthBench {
            hearth-bench household CHORES|family FOLDER
            hearth-bench cli HEARTH [--runs RUNS] [--chores CHORES] [--dir FOLDER]
            hearth-bench waits HEARTH HEARTH_RELAY [--runs RUNS] [--dir FOLDER]
+           hearth-bench bootstrap HEARTH [--records RECORDS] [--dir FOLDER]
            hearth-bench library [--records RECORDS] [--runs RUNS] [--dir FOLDER]
     """
 
@@ -42,7 +43,7 @@ enum HearthBench {
       ResolverBudgets(operations: 10_000, table: table).run(shape: arguments.dropFirst().first)
       try table.end()
     case "verify": try verify(arguments)
-    case "household", "cli", "waits", "library": try await measure(command, arguments)
+    case "household", "cli", "waits", "bootstrap", "library": try await measure(command, arguments)
     case LibraryBudgets.bareCommand, LibraryBudgets.openCommand:
       guard arguments.count == 2 else { throw BenchError(usage) }
       try await LibraryBudgets.child(command, arguments[1])
@@ -79,6 +80,13 @@ enum HearthBench {
       try await WaitBudgets(
         program: arguments[1], relayProgram: arguments[2], runs: numbers["--runs", default: 1],
         root: root
+      ).run()
+    case "bootstrap":
+      guard arguments.count >= 2 else { throw BenchError(usage) }
+      let (numbers, root) = try options(
+        arguments.dropFirst(2), defaults: ["--records": 100_000])
+      try await BootstrapBudgets(
+        program: arguments[1], records: numbers["--records", default: 1], root: root
       ).run()
     default:
       let (numbers, root) = try options(

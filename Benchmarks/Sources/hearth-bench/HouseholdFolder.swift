@@ -17,7 +17,12 @@ enum HouseholdFolder {
     let node = try await Node.create(
       at: path, person: "Anna", device: "bench", passphrase: nil,
       schema: NodeSchema(records: HouseholdSchema.all, projections: [HouseholdProjection()]))
-    let zone = try await node.createHousehold(named: zoneName)
+    try await fill(try await node.createHousehold(named: zoneName), of: node, chores: count)
+    try await node.close()
+  }
+
+  /// Writes so many chores, and half as many completions, to an empty household.
+  static func fill(_ zone: ZoneID, of node: Node, chores count: Int) async throws {
     let person = await node.person
     let now = await node.nowMilliseconds()
     let today = try CivilDate(dayNumber: Int(now / 86_400_000))
@@ -45,7 +50,6 @@ enum HouseholdFolder {
         }
       }
     }
-    try await node.close()
   }
 
   private static func draft(

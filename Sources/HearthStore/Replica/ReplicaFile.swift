@@ -24,8 +24,7 @@ enum ReplicaFile {
     configuration.busyMode = .timeout(2)
     configuration.prepareDatabase { database in
       try ReplicaFile.refuseForeign(database, path: path)
-      let level = Mutant.neverSyncs.isActive ? "OFF" : "EXTRA"
-      try database.execute(sql: "PRAGMA synchronous = \(level)")
+      try database.execute(sql: "PRAGMA synchronous = \(Connection.durableLevel)")
       try database.execute(sql: "PRAGMA journal_mode = WAL")
       try database.execute(sql: "PRAGMA temp_store = MEMORY")
       try database.execute(sql: "PRAGMA cache_size = -8000")

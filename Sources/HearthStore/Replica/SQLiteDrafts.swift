@@ -21,6 +21,10 @@ package final class SQLiteDrafts: DraftStore {
     self.projections = projections
   }
 
+  package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try connection.relaxedTransaction(body)
+  }
+
   package func writing<Result>(to zone: ZoneID, _ body: () throws -> Result) throws -> Result {
     try zones.drafting(zone, body)
   }

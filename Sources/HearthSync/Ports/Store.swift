@@ -208,6 +208,11 @@ extension SnapshotStore {
 ///
 /// Nobody reads a draft, so it may be written in many transactions.
 package protocol DraftStore {
+  /// Runs a transaction that writes to drafts alone.
+  ///
+  /// A power cut may undo it after it returned, with nothing that was committed before it: whoever
+  /// loses a draft begins it again.
+  func transaction<Result>(_ body: () throws -> Result) throws -> Result
   /// Runs a body in which every call for the records, projections and base snapshot of a zone
   /// reaches its draft.
   func writing<Result>(to zone: ZoneID, _ body: () throws -> Result) throws -> Result

@@ -56,7 +56,7 @@ struct ZoneDraft: Sendable {
 
   /// Runs a body in one transaction that writes to the draft.
   func write<S: Store>(in store: S, _ body: (S) throws -> Void) throws {
-    try store.transaction {
+    try store.drafts.transaction {
       try check(in: store)
       try store.drafts.writing(to: zone) { try body(store) }
     }
@@ -66,7 +66,7 @@ struct ZoneDraft: Sendable {
   ///
   /// - Returns: Where the next call continues; nil at the end.
   func derive(from place: DerivationPlace?, in store: some Store) throws -> DerivationPlace? {
-    try store.transaction {
+    try store.drafts.transaction {
       try check(in: store)
       return try store.drafts.derive(
         of: zone, from: place, atMost: ZoneDraft.derivedRecords)
@@ -77,7 +77,7 @@ struct ZoneDraft: Sendable {
   ///
   /// - Parameter isEnd: Whether the load ends with the last of it.
   func clear(isEnd: Bool, in store: some Store) throws -> Bool {
-    try store.transaction {
+    try store.drafts.transaction {
       try check(in: store)
       guard try store.drafts.clear(of: zone, atMost: ZoneDraft.clearedRows) else { return false }
       if isEnd {

@@ -74,10 +74,10 @@ struct TextTests {
       return read + [try #require(try transaction.get(new.id)).body]
     }
     #expect(read == ["one two", "one two three", "one two three four", "zero one two four", "ab"])
-    try await zones[0].update(page.id) { $0.body = "One" }
+    try await zones[0].update(page.id) { $0.body = "o1e" }
     try await Shopping.settle(nodes)
-    #expect(try await bodies(zones, page.id) == ["zero One two four"])
-    #expect(try await zones[0].fetch(Page.all).map(\.body).sorted() == ["ab", "zero One two four"])
+    #expect(try await bodies(zones, page.id) == ["zero o1e two four"])
+    #expect(try await zones[0].fetch(Page.all).map(\.body).sorted() == ["ab", "zero o1e two four"])
   }
 
   @Test("an editor's version is written over what has come since as the characters that differ")

@@ -1,0 +1,147 @@
+import Foundation
+import Hearth
+import HearthCRDT
+import HearthSync
+import Household
+
+/// The table of a bootstrap: how long local work takes while a new device begins from a large
+/// snapshot, in its process and in others.
+struct BootstrapBudgets {
+  let program: String
+  let records: Int
+  let root: String
+  private let table = BudgetTable()
+  private static let schema = NodeSchema(
+    records: HouseholdSchema.all, projections: [HouseholdProjection()])
+
+  private var folder: String { root + "/shared" }
+
+  func run() async throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: root) }
+    let names = ["alone", "within", "beside"]
+    let zone = try await prepare(names)
+    table.begin()
+    let alone = try await bootstrap(home("alone"), zone)
+    table.row(
+      "bootstrap of \(records) records", number(alone, 2) + " s", budget: "3 s",
+      isMet: alone <= 3)
+    let (writes, seconds) = try await writes(home("within"), zone)
+    table.row(
+      "bootstrap of \(records) records beside writes", number(seconds, 2) + " s",
+      floor: number(alone, 2) + " s", ratio: seconds / alone, budget: "3 s", isMet: seconds <= 3)
+    row("write in the process of a bootstrap", writes, budget: 0.010)
+    for (line, times) in try commands(home("beside")) {
+      row("`\(line)` beside a bootstrap", times, budget: 0.080)
+    }
+    try table.end()
+  }
+
+  private func home(_ name: String) -> String { "\(root)/\(name)" }
+
+  private func row(_ what: String, _ times: [Double], budget: Double) {
+    let sorted = times.sorted()
+    guard let last = sorted.last else { return }
+    let p99 = sorted[min(sorted.count - 1, sorted.count * 99 / 100)]
+    table.row(
+      "\(what), p99 of \(sorted.count)", milliseconds(p99), floor: milliseconds(last),
+      budget: milliseconds(budget), isMet: p99 <= budget)
+  }
+
+  private func milliseconds(_ seconds: Double) -> String { number(seconds * 1e3, 1) + " ms" }
+
+  /// Lets devices join an empty household, and fills it while they are away.
+  private func prepare(_ names: [String]) async throws -> ZoneID {
+    let host = try await Node.create(
+      at: home("host"), person: "Anna", device: "bench", passphrase: nil,
+      schema: BootstrapBudgets.schema)
+    let zone = try await host.createHousehold(named: "Home")
+    _ = try await host.transports.add(folder: folder)
+    _ = try await host.sync()
+    for name in names {
+      let node = try await Node.create(
+        at: home(name), person: name, device: "bench", passphrase: nil,
+        schema: BootstrapBudgets.schema)
+      let link = try await host.invitations.create(
+        to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
+      _ = try await node.invitations.join(try InvitationLink(text: link.text))
+      _ = try await host.sync()
+      try await node.close()
+    }
+    try await HouseholdFolder.fill(zone, of: host, chores: records * 2 / 3)
+    _ = try await host.sync()
+    try await host.close()
+    return zone
+  }
+
+  /// The seconds of a sync that begins from the snapshot.
+  private func bootstrap(_ home: String, _ zone: ZoneID) async throws -> Double {
+    let node = try await Node.open(at: home, schema: BootstrapBudgets.schema)
+    let began = Stopwatch.wallSeconds()
+    try await sync(node)
+    let seconds = Stopwatch.wallSeconds() - began
+    try await node.close()
+    return seconds
+  }
+
+  private func sync(_ node: Node) async throws {
+    let report = try await node.sync()
+    guard report.transports.contains(where: { $0.begunFromSnapshots == 1 }) else {
+      throw BenchError("the newcomer did not begin from a snapshot: \(report.transports)")
+    }
+  }
+
+  /// The times of writes in the process of a sync, one every few milliseconds, and the sync's.
+  private func writes(
+    _ home: String, _ zone: ZoneID
+  ) async throws -> (times: [Double], seconds: Double) {
+    let node = try await Node.open(at: home, schema: BootstrapBudgets.schema)
+    let began = Stopwatch.wallSeconds()
+    let sync = Task {
+      try await self.sync(node)
+      return Stopwatch.wallSeconds() - began
+    }
+    let writer = Task {
+      var times: [Double] = []
+      while !Task.isCancelled {
+        let began = Stopwatch.wallSeconds()
+        try await BootstrapBudgets.write("Write \(times.count)", to: zone, of: node)
+        times.append(Stopwatch.wallSeconds() - began)
+        try? await Task.sleep(for: .milliseconds(10))
+      }
+      return times
+    }
+    let seconds = try await sync.value
+    writer.cancel()
+    let times = try await writer.value
+    try await node.close()
+    return (times, seconds)
+  }
+
+  private static func write(_ title: String, to zone: ZoneID, of node: Node) async throws {
+    try await node.write(to: zone) { _, _ in
+      let key = RecordKey(type: HouseholdSchema.chore, id: Node.randomIdentifier())
+      return ([HearthCRDT.Operation(key, .assign(FieldID(.register, 1), .text(title)))], ())
+    }
+  }
+
+  /// The times of commands while another process syncs.
+  private func commands(_ home: String) throws -> KeyValuePairs<String, [Double]> {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = ["sync", "--home", home]
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    var times: (add: [Double], done: [Double], today: [Double]) = ([], [], [])
+    while process.isRunning {
+      let title = "Beside \(times.add.count)"
+      times.add.append(try ChildRun(program, ["add", title, "--home", home]).wall)
+      times.done.append(try ChildRun(program, ["done", title, "--home", home]).wall)
+      times.today.append(try ChildRun(program, ["today", "--home", home]).wall)
+    }
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw BenchError("the sync failed") }
+    return ["add": times.add, "done": times.done, "today": times.today]
+  }
+}
