@@ -1,6 +1,7 @@
 import Foundation
 import Hearth
 import HearthCRDT
+import HearthMembership
 import HearthSync
 import Household
 
@@ -78,13 +79,13 @@ struct BootstrapBudgets {
   private func bootstrap(_ home: String, _ zone: ZoneID) async throws -> Double {
     let node = try await Node.open(at: home, schema: BootstrapBudgets.schema)
     let began = Stopwatch.wallSeconds()
-    try await sync(node)
+    try await BootstrapBudgets.sync(node)
     let seconds = Stopwatch.wallSeconds() - began
     try await node.close()
     return seconds
   }
 
-  private func sync(_ node: Node) async throws {
+  private static func sync(_ node: Node) async throws {
     let report = try await node.sync()
     guard report.transports.contains(where: { $0.begunFromSnapshots == 1 }) else {
       throw BenchError("the newcomer did not begin from a snapshot: \(report.transports)")
@@ -98,7 +99,7 @@ struct BootstrapBudgets {
     let node = try await Node.open(at: home, schema: BootstrapBudgets.schema)
     let began = Stopwatch.wallSeconds()
     let sync = Task {
-      try await self.sync(node)
+      try await BootstrapBudgets.sync(node)
       return Stopwatch.wallSeconds() - began
     }
     let writer = Task {
