@@ -19,12 +19,11 @@ enum WriteCheck {
     }
     if zone.head(of: engine.author).sequence == 0 { try requirePlace(in: zone, by: engine) }
     let next = try engine.nextDot(in: zone.id)
-    let past = zone.frontier.joined(with: zone.head(of: engine.author).past)
     var deleted: Set<RecordKey> = []
     for (index, operation) in operations.enumerated() {
       try validate(operation, at: index, dot: next, in: zone.id)
       if case .edit(_, let edit) = operation.body, let named = edit.named, named.dot != next,
-        !past.covers(named.dot)
+        !zone.frontier.covers(named.dot), !zone.head(of: engine.author).past.covers(named.dot)
       {
         throw SyncError(
           .invalidOperation, "operation \(index) names a character that is not in the text")
