@@ -76,17 +76,28 @@ let package = Package(
       name: "HearthTransport",
       dependencies: [
         "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
+      ], swiftSettings: settings),
+    .target(
+      name: "HearthSockets",
+      dependencies: [
+        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "HearthTransport",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOTLS", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], swiftSettings: settings),
     .target(
+      name: "HearthRelayCore",
+      dependencies: [
+        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol",
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ], swiftSettings: settings),
+    .target(
       name: "HearthRelay",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "CMalloc",
+        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "HearthRelayCore",
+        "CMalloc",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
@@ -96,7 +107,7 @@ let package = Package(
     .target(
       name: "HearthRelayPostgres",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "HearthRelay",
+        "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "HearthRelayCore",
         "CPostgres", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
     .target(
@@ -106,7 +117,7 @@ let package = Package(
       name: "Hearth",
       dependencies: [
         "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
-        "HearthStore", "HearthTransport", "CProcess",
+        "HearthStore", "HearthTransport", "HearthSockets", "CProcess",
       ], swiftSettings: settings),
     .target(
       name: "HearthTesting",
@@ -144,7 +155,8 @@ let package = Package(
     .executableTarget(
       name: "relay-bench",
       dependencies: [
-        "HearthCRDT", "HearthCrypto", "HearthRelay", "HearthRelayProtocol", "HearthSync",
+        "HearthCRDT", "HearthCrypto", "HearthRelay", "HearthRelayCore", "HearthRelayProtocol",
+        "HearthSync",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
@@ -214,7 +226,8 @@ let package = Package(
       dependencies: [
         "InlineExecution", "Hearth", "Household", "HearthStore", "HearthMembership", "HearthSync",
         "HearthCRDT",
-        "HearthCrypto", "HearthTransport", "HearthRelay", "HearthRelayProtocol", "TestSupport",
+        "HearthCrypto", "HearthTransport", "HearthSockets", "HearthRelay", "HearthRelayCore",
+        "HearthRelayProtocol", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
     .testTarget(
@@ -223,8 +236,8 @@ let package = Package(
     .testTarget(
       name: "HearthTransportTests",
       dependencies: [
-        "InlineExecution", "HearthTransport", "HearthRelay", "HearthRelayProtocol",
-        "HearthMembership", "HearthSync",
+        "InlineExecution", "HearthTransport", "HearthRelay", "HearthRelayCore",
+        "HearthRelayProtocol", "HearthMembership", "HearthSync",
         "HearthCRDT", "HearthCrypto", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -232,7 +245,8 @@ let package = Package(
     .testTarget(
       name: "HearthRelayTests",
       dependencies: [
-        "InlineExecution", "HearthRelay", "HearthRelayPostgres", "HearthRelayProtocol",
+        "InlineExecution", "HearthRelay", "HearthRelayCore", "HearthRelayPostgres",
+        "HearthRelayProtocol",
         "hearth-relay",
         "HearthMembership", "HearthSync", "HearthCRDT", "HearthCrypto", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -305,7 +319,7 @@ if isSimulation {
       dependencies: [
         "InlineExecution", "HostileMember", "HearthCRDT", "HearthCrypto", "HearthMembership",
         "HearthSync",
-        "HearthStore", "HearthTransport", "HearthRelayProtocol", "Household",
+        "HearthStore", "HearthTransport", "HearthSockets", "HearthRelayProtocol", "Household",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Simulations/Sources/hearth-hostile", swiftSettings: settings),
     .target(
@@ -313,7 +327,7 @@ if isSimulation {
       dependencies: [
         "InlineExecution", "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync",
         "HearthStore",
-        "HearthTransport", "HearthRelay", "HearthRelayProtocol",
+        "HearthTransport", "HearthRelayCore", "HearthRelayProtocol",
         "Household", "SimDisk", "FamilyModel", "FamilyTranslation", "HostileMember",
       ], path: "Simulations/Sources/HearthSim", swiftSettings: settings),
     .executableTarget(

@@ -1,5 +1,5 @@
 import HearthCrypto
-import HearthRelay
+import HearthRelayCore
 
 extension PostgresAddress: RelayBackend {
   package func open(relayID: Bytes32?) throws(RelayError) -> any RelayOperatorLog {

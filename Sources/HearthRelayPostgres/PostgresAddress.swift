@@ -1,6 +1,6 @@
 import CPostgres
 import Foundation
-import HearthRelay
+import HearthRelayCore
 
 /// The address of a PostgreSQL database and its credentials, from a `postgres://` URL.
 ///

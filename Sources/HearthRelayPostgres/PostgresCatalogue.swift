@@ -1,6 +1,6 @@
 import HearthCRDT
 import HearthCrypto
-import HearthRelay
+import HearthRelayCore
 import HearthRelayProtocol
 import HearthSync
 

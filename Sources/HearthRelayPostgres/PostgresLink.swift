@@ -1,6 +1,6 @@
 import CPostgres
 import HearthCrypto
-import HearthRelay
+import HearthRelayCore
 import Synchronization
 
 /// The state of the database that all connections of one log share.

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import HearthCRDT
 import HearthCrypto
-import HearthRelay
+import HearthRelayCore
 import Synchronization
 
 /// A thread that receives other relays' notifications, and detects when the database goes away and

@@ -1,5 +1,5 @@
 import HearthCrypto
-import HearthRelay
+import HearthRelayCore
 
 /// The numbered, forward-only steps from an empty database to the current layout of a relay's log.
 ///

@@ -1,7 +1,7 @@
 import Glibc
 import HearthCRDT
 import HearthCrypto
-import HearthRelay
+import HearthRelayCore
 import HearthRelayProtocol
 import HearthSync
 

@@ -1,7 +1,7 @@
 import CPostgres
 import HearthCRDT
 import HearthCrypto
-import HearthRelay
+import HearthRelayCore
 import HearthRelayProtocol
 
 /// A parameter of a statement, in PostgreSQL's binary format.

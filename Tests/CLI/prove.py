@@ -37,7 +37,7 @@ class Stage:
             os.makedirs(self.path(folder))
         for name in ("bin/" + product for product in PRODUCTS):
             self.stand_in(name)
-        for name in ("path/swift", "path/python3", "Scripts/models", "Scripts/fuzz"):
+        for name in ("path/swift", "path/python3", "path/make", "Scripts/models", "Scripts/fuzz"):
             self.stand_in(name)
 
     def path(self, *names):

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 
 @Suite("Errors of the relay's program")
 struct RelayErrorTests {

@@ -1,6 +1,7 @@
 import Foundation
 import HearthCRDT
 import HearthCrypto
+import HearthSockets
 import HearthStore
 import HearthSync
 import HearthTransport

@@ -3,6 +3,7 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 import HearthRelay
+import HearthRelayCore
 import HearthSync
 import HearthTransport
 import Logging

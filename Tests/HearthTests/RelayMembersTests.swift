@@ -2,6 +2,7 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 import HearthRelay
+import HearthRelayCore
 import HearthStore
 import InlineExecution
 import Testing

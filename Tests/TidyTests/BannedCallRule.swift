@@ -16,8 +16,8 @@ struct BannedCall: Sendable {
 enum BannedCallRule {
   // The shells around the pure engine: the only places with a clock and a thread.
   private static let shells = [
-    "Sources/Hearth/", "Sources/HearthTransport/", "Sources/HearthRelay/",
-    "Sources/HearthRelayPostgres/", "Sources/HearthCLI/",
+    "Sources/Hearth/", "Sources/HearthTransport/", "Sources/HearthSockets/",
+    "Sources/HearthRelay/", "Sources/HearthRelayPostgres/", "Sources/HearthCLI/",
   ]
 
   static let table: [BannedCall] = [
@@ -73,7 +73,7 @@ enum BannedCallRule {
     BannedCall(
       name: "SQLite", pattern: #"\bsqlite3_[a-z0-9]\w*"#,
       reason: "one place a database speaks SQL", instead: "go through the ports Store and RelayLog",
-      homes: ["Sources/HearthStore/", "Sources/HearthRelay/SQLite/", "Simulations/"]),
+      homes: ["Sources/HearthStore/", "Sources/HearthRelayCore/SQLite/", "Simulations/"]),
     BannedCall(
       name: "libpq", pattern: #"\bPQ[a-z]\w*\s*\("#,
       reason: "one place a database speaks SQL", instead: "go through the port RelayLog",

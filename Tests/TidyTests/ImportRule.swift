@@ -19,19 +19,27 @@ enum ImportRule {
     ],
     "HearthTransport": [
       "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
-      "Foundation", "Glibc", "NIO*",
+      "Foundation", "Glibc",
+    ],
+    "HearthSockets": [
+      "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "HearthTransport",
+      "Foundation", "NIO*",
+    ],
+    "HearthRelayCore": [
+      "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "GRDBSQLite",
     ],
     "HearthRelay": [
-      "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "Foundation", "Glibc",
-      "NIO*", "Logging", "GRDBSQLite", "CMalloc", "ArgumentParser",
+      "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "HearthRelayCore",
+      "Foundation", "Glibc", "NIO*", "Logging", "CMalloc", "ArgumentParser",
     ],
     "HearthRelayPostgres": [
-      "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "HearthRelay",
+      "HearthCRDT", "HearthCrypto", "HearthSync", "HearthRelayProtocol", "HearthRelayCore",
       "Foundation", "Glibc", "CPostgres", "Logging",
     ],
     "Hearth": [
       "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthRelayProtocol",
-      "HearthStore", "HearthTransport", "CProcess", "Logging", "Foundation", "Glibc",
+      "HearthStore", "HearthTransport", "HearthSockets", "CProcess", "Logging", "Foundation",
+      "Glibc",
     ],
     "HearthTesting": [
       "Hearth", "HearthCRDT", "HearthMembership", "HearthSync", "Foundation", "Glibc",
@@ -53,7 +61,8 @@ enum ImportRule {
   /// What simulations may import beside each other: the real engine, store, relay log and domain.
   static let simulations: Set<String> = [
     "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync", "HearthStore",
-    "HearthRelayProtocol", "HearthTransport", "HearthRelay", "Household", "GRDB", "GRDBSQLite",
+    "HearthRelayProtocol", "HearthTransport", "HearthSockets", "HearthRelayCore", "Household",
+    "GRDB", "GRDBSQLite",
     "Foundation", "Glibc", "ArgumentParser", "MembershipPromises", "PromiseTranslation",
   ]
 

@@ -60,7 +60,8 @@ struct RuleTests {
       ("HearthCLI", "HearthCrypto"), ("HearthStore", "HearthTransport"),
       ("HearthTransport", "GRDB"), ("HearthSync", "HearthStore"), ("Household", "Hearth"),
       ("HearthCrypto", "HearthCRDT"), ("HearthMembership", "HearthSync"), ("hearth-cli", "Hearth"),
-      ("HearthRelay", "HearthStore"),
+      ("HearthRelay", "HearthStore"), ("HearthTransport", "NIOCore"),
+      ("HearthRelayCore", "NIOCore"), ("HearthRelayCore", "Foundation"),
     ])
   func layering(module: String, imported: String) {
     let file = source("import \(imported)", path: "Sources/\(module)/A.swift")

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import HearthCrypto
 import HearthRelay
+import HearthRelayCore
 import HearthRelayProtocol
 import HearthSync
 import NIOCore

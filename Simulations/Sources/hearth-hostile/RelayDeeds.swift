@@ -3,6 +3,7 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 import HearthRelayProtocol
+import HearthSockets
 import HearthStore
 import HearthSync
 import HearthTransport

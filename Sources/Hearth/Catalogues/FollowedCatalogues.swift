@@ -2,6 +2,7 @@ import Foundation
 import HearthCRDT
 import HearthCrypto
 import HearthRelayProtocol
+import HearthSockets
 import HearthStore
 import HearthSync
 import HearthTransport

@@ -1,6 +1,7 @@
 import Foundation
 import HearthCrypto
 import HearthRelayProtocol
+import HearthSockets
 import HearthSync
 import HearthTransport
 

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthRelayProtocol
+import HearthSockets
 import HearthStore
 import HearthSync
 import HearthTransport

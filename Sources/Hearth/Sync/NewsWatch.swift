@@ -4,6 +4,7 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 import HearthRelayProtocol
+import HearthSockets
 import HearthSync
 import HearthTransport
 import Synchronization

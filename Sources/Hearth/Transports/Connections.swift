@@ -2,6 +2,7 @@ import HearthCRDT
 import HearthCrypto
 import HearthMembership
 import HearthRelayProtocol
+import HearthSockets
 import HearthStore
 import HearthSync
 import HearthTransport

@@ -1,4 +1,5 @@
 import Foundation
+import HearthRelayCore
 
 /// Hides the password of a URL in the list of arguments that other users of the machine see.
 package enum ArgumentVeil {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HearthCRDT
+import HearthRelayCore
 
 /// The options for the relay's storage.
 struct FolderOptions: ParsableArguments {

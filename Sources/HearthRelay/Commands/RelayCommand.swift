@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import HearthCRDT
 import HearthCrypto
+import HearthRelayCore
 import HearthRelayProtocol
 import HearthSync
 

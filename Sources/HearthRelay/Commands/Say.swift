@@ -1,4 +1,5 @@
 import Foundation
+import HearthRelayCore
 
 /// Words on standard output.
 enum Say {

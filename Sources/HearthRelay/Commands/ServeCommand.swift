@@ -3,6 +3,7 @@ import CMalloc
 import Foundation
 import Glibc
 import HearthCrypto
+import HearthRelayCore
 import HearthRelayProtocol
 import HearthSync
 import Logging

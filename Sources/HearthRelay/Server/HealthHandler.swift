@@ -1,3 +1,4 @@
+import HearthRelayCore
 import NIOCore
 import NIOHTTP1
 

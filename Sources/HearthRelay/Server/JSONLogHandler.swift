@@ -1,4 +1,5 @@
 import Foundation
+import HearthRelayCore
 import Logging
 
 /// Writes each log event as one line of JSON to standard error.

@@ -1,5 +1,6 @@
 import Glibc
 import HearthCRDT
+import HearthRelayCore
 import HearthRelayProtocol
 import HearthSync
 import NIOCore

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HearthCrypto
+import HearthRelayCore
 
 /// The relay's folder: its master secret, its log, and a lock for the one process that serves.
 package final class RelayFolder: Sendable {

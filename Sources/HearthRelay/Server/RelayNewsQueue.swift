@@ -1,4 +1,5 @@
 import HearthCRDT
+import HearthRelayCore
 
 /// The mailboxes that other relays have changed, until they are read.
 struct RelayNewsQueue {

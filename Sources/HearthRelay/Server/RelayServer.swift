@@ -1,5 +1,6 @@
 import Foundation
 import HearthCrypto
+import HearthRelayCore
 import HearthRelayProtocol
 import HearthSync
 import Logging

@@ -1,3 +1,5 @@
+import HearthRelayCore
+
 /// The time as the core takes it.
 package struct RelayTime: Sendable {
   /// Milliseconds of a monotonic clock.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HearthRelayCore
 import NIOCore
 
 /// The words of system errors, without the names of Swift types.

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayProtocol
 
 /// What every log promises of catalogues.

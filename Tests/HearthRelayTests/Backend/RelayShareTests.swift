@@ -4,6 +4,7 @@ import HearthSync
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayProtocol
 
 /// Who may hold how much of a mailbox and take away what, in every log alike.

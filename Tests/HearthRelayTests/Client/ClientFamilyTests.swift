@@ -4,6 +4,7 @@ import HearthSync
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayProtocol
 
 /// What a client does to make mailboxes that belong to another.

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayProtocol
 @testable import HearthSync
 

@@ -6,6 +6,7 @@ import HearthSync
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayPostgres
 @testable import HearthRelayProtocol
 

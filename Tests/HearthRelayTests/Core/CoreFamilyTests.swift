@@ -4,6 +4,7 @@ import HearthSync
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayProtocol
 
 /// Who may make mailboxes that belong to another: at a relay that lets nobody register.

@@ -4,6 +4,7 @@ import HearthSync
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayProtocol
 
 @Suite("The core and other relays of the same log")

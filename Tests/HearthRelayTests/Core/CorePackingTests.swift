@@ -3,6 +3,7 @@ import HearthCrypto
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayProtocol
 @testable import HearthSync
 

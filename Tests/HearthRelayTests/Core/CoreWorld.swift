@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayProtocol
 
 /// The relay's core over a log, with clients that are nothing but numbers.

@@ -3,6 +3,7 @@ import HearthSync
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 
 @Suite("What waits for the log")
 struct RelayCommitQueueTests {

@@ -5,6 +5,7 @@ import NIOSSL
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayProtocol
 
 /// Negative test 21 of the security contract, over real sockets.

@@ -7,6 +7,7 @@ import NIOCore
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayProtocol
 
 /// The program itself as a process of its own, killed without warning.

@@ -4,6 +4,7 @@ import HearthCrypto
 import HearthSync
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayProtocol
 
 /// The program as a process of its own.

@@ -9,6 +9,7 @@ import NIOSSL
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayProtocol
 
 extension Logger {

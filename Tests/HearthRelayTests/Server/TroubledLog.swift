@@ -3,6 +3,7 @@ import HearthSync
 import Synchronization
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 
 /// A log in memory whose transactions fail while they are told to.
 final class TroubledLog: RelayLog {

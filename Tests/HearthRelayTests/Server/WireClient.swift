@@ -6,6 +6,7 @@ import NIOPosix
 import NIOSSL
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayProtocol
 
 /// A small client over a real socket, as far as tests of the server need one.

@@ -1,6 +1,6 @@
 import HearthCRDT
 import HearthMembership
-import HearthRelay
+import HearthRelayCore
 import HearthRelayProtocol
 import HearthStore
 import HearthSync

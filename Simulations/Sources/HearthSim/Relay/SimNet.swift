@@ -1,5 +1,5 @@
 import HearthCRDT
-import HearthRelay
+import HearthRelayCore
 import HearthRelayProtocol
 import HearthSync
 

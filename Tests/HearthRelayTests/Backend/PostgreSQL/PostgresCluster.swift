@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import HearthCrypto
 import HearthRelay
+import HearthRelayCore
 import HearthRelayPostgres
 import Synchronization
 import Testing

@@ -9,6 +9,7 @@ import Synchronization
 import Testing
 
 @testable import HearthRelay
+@testable import HearthRelayCore
 @testable import HearthRelayPostgres
 @testable import HearthRelayProtocol
 

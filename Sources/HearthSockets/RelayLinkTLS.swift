@@ -2,6 +2,7 @@ import Foundation
 import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
+import HearthTransport
 import NIOCore
 import NIOPosix
 import NIOSSL

@@ -3,6 +3,7 @@ import HearthCRDT
 import HearthCrypto
 import HearthRelayProtocol
 import HearthSync
+import HearthTransport
 import NIOCore
 import NIOPosix
 import NIOSSL

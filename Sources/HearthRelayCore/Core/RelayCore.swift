@@ -32,7 +32,7 @@ package struct RelayCore {
   }
 
   /// The bounds.
-  var configuration: RelayConfiguration { state.configuration }
+  package var configuration: RelayConfiguration { state.configuration }
   /// The counts so far.
   package var counters: RelayCounters { state.counters }
   /// The session of a pending request to the log; nil for an unknown ticket.
@@ -42,7 +42,7 @@ package struct RelayCore {
   /// The number of sessions that have never opened a mailbox.
   package var strangerCount: Int { state.sessions.strangers.count }
   /// The mailboxes that are open in some session, sorted.
-  var openMailboxes: [Identifier] { state.subscribers.names }
+  package var openMailboxes: [Identifier] { state.subscribers.names }
   /// The number of mailboxes that are open in some session.
   package var openMailboxCount: Int { state.subscribers.count }
   /// Whether draining is complete.
@@ -51,11 +51,13 @@ package struct RelayCore {
   }
 
   /// Whether a mailbox is open in some session.
-  func isOpen(_ mailbox: Identifier) -> Bool { state.subscribers.generation(of: mailbox) != nil }
+  package func isOpen(_ mailbox: Identifier) -> Bool {
+    state.subscribers.generation(of: mailbox) != nil
+  }
 
   /// The earliest position up to which a mailbox's subscribers are informed; nil without
   /// subscribers.
-  func reportedHead(of mailbox: Identifier) -> UInt64? {
+  package func reportedHead(of mailbox: Identifier) -> UInt64? {
     RelayPush.reportedHead(of: mailbox, in: state)
   }
 
