@@ -6,6 +6,37 @@ import Testing
 
 @testable import HearthStore
 
+/// Notes, for each record, how many records were noted before the second pass came to it.
+private struct PassProjection: Projection {
+  let name = "pass"
+  let version = 1
+  let types = [Thing.type]
+  let tables = [
+    ProjectionTable("noted", key: [.init("id", .bytes)], columns: []),
+    ProjectionTable("known", key: [.init("id", .bytes)], columns: [.init("number", .int)]),
+  ]
+  let fillingPasses = 2
+
+  func update(
+    _ keys: [RecordKey], from source: any ProjectionSource, to writer: any ProjectionWriter
+  ) throws {
+    for pass in 0..<2 { try fill(keys, pass: pass, from: source, to: writer) }
+  }
+
+  func fill(
+    _ keys: [RecordKey], pass: Int, from source: any ProjectionSource,
+    to writer: any ProjectionWriter
+  ) throws {
+    let count = try source.rows(of: "noted", where: []).count
+    for key in keys.map({ Value.bytes($0.id.bytes) }) {
+      switch pass {
+      case 0: try writer.put([key], in: "noted")
+      default: try writer.add([Int64(count)], toRow: [key], in: "known")
+      }
+    }
+  }
+}
+
 @Suite("Drafts of zones")
 struct DraftTests {
   private static let other = Identifier(high: 0xb0b0, low: 2)
@@ -169,6 +200,20 @@ struct DraftTests {
       #expect(try read(store) == keys)
       #expect(try store.staleProjections(of: zoneID).isEmpty)
       #expect(try !totals(store).isEmpty)
+    }
+  }
+
+  @Test("A projection of two passes gets every record once in each, the second after the first")
+  func passes() throws {
+    let scratch = try Scratch()
+    let new = changes(0..<38, seed: 4)
+    try scratch.session([Thing.schema], [CountProjection(), PassProjection()]) { store throws in
+      try prepare(store)
+      try fill(new, store)
+      try store.transaction { try store.drafts.exchange(of: zoneID) }
+      let known = try store.projections.rows(of: "pass", "known", where: [], in: zoneID)
+      #expect(known == new.map { [.bytes($0.key.id.bytes), .int(38)] })
+      #expect(try store.staleProjections(of: zoneID).isEmpty)
     }
   }
 }

@@ -73,8 +73,9 @@ extension HearthZone {
   /// Each record type is a view of its name, with the column `id` and one for each field. Deleted
   /// records and those of other zones are not in it. A key is sixteen bytes, so that joins find
   /// records at once; `lower(hex(id))` prints it as its description does. A set is a JSON array.
-  /// Conditions on other columns read every record of the type: a ``Query`` uses its indexes.
-  /// Everything that does not read the views is refused. Like other reads, it waits for no write.
+  /// Conditions on other columns read every record of the type: a ``Query`` uses its indexes. Each
+  /// derived table is a view too, of its columns. Everything that does not read the views is
+  /// refused. Like other reads, it waits for no write.
   ///
   /// ```swift
   /// let text = "SELECT sum(quantity) AS pieces FROM item WHERE list = ?"

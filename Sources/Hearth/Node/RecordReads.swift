@@ -10,6 +10,7 @@ actor RecordReads {
   private let path: String
   private let lookups: [TypeLookups]
   private let records: [RecordSchema]
+  private let derived: [DerivedTable]
   private var reader: RecordReader?
   /// Runs programs' own SQL; opened when it is first needed.
   private var sql: RecordSQL?
@@ -19,6 +20,7 @@ actor RecordReads {
     self.path = path
     lookups = schema.lookups
     records = schema.records
+    derived = schema.derived
   }
 
   /// The tables have another shape than this program gave them: another process did that.
@@ -46,7 +48,10 @@ actor RecordReads {
     _ text: String, _ arguments: [Value], in zone: ZoneID, limit: Int
   ) throws -> (columns: [String], rows: [[SQLContent]]) {
     guard !isClosed else { throw HearthError(.closed, "the node was closed") }
-    let opened = try sql ?? RecordSQL(path: path, schema: records, lookups: lookups)
+    let opened =
+      try sql
+      ?? RecordSQL(
+        path: path, schema: records, lookups: lookups, derived: derived)
     sql = opened
     return try opened.rows(text, arguments, in: zone, limit: limit)
   }

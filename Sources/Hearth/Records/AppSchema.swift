@@ -20,17 +20,25 @@ public struct AppSchema: Sendable {
   /// lower-case letters, digits and inner hyphens.
   public let identifier: String
   let types: [TypeDescription]
+  let derivations: [DerivationDescription]
   let rules: [Rule]
 
   /// Declares an application.
   ///
   /// A mistake in a declaration is reported when a node is opened, before anything is written.
+  ///
+  /// - Parameters:
+  ///   - identifier: the application's name, such as `org.example.shopping`.
+  ///   - types: the record types.
+  ///   - derived: the tables that are computed from records.
+  ///   - rules: what each role may do.
   public init(
-    _ identifier: String, _ types: [any Record.Type],
+    _ identifier: String, _ types: [any Record.Type], derived: [any DerivedRow.Type] = [],
     @RuleBuilder rules: () -> [Rule] = { [] }
   ) {
     self.identifier = identifier
     self.types = types.map { $0.typeDescription }
+    derivations = derived.map { $0.derivationDescription }
     self.rules = rules()
   }
 }

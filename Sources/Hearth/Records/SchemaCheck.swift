@@ -44,6 +44,19 @@ struct SchemaCheck {
             + "\(target.typeName), which the application does not declare")
       }
     }
+    for derivation in app.derivations {
+      if let other = names.updateValue(0, forKey: derivation.name) {
+        throw HearthError(
+          .schema,
+          "the derived table \(derivation.name) has the name of "
+            + (other > 0 ? "record type \(other)" : "another one"))
+      }
+      try check(derivation)
+      try require(
+        numbers[Int(derivation.type.rawValue)] == derivation.typeName,
+        "the derived table \(derivation.name) is computed from record type "
+          + "\(derivation.typeName), which the application does not declare")
+    }
     for rule in app.rules {
       try require(
         numbers[Int(rule.type.rawValue)] == rule.typeName,
@@ -116,6 +129,30 @@ struct SchemaCheck {
     }
   }
 
+  private func check(_ derivation: DerivationDescription) throws(HearthError) {
+    let name = derivation.name
+    try require(
+      SchemaCheck.isName(name),
+      "the name \"\(printable(name))\" of a derived table is not lower-case letters, digits and "
+        + "underscores, or begins with hearth_, sqlite_ or grdb_")
+    try require(
+      derivation.groupField != nil,
+      "the derived table \(name) groups records by a property that is no field with one value")
+    try require(
+      (1...SchemaCheck.maximumFields).contains(derivation.columns.count),
+      "the derived table \(name) has not between 1 and \(SchemaCheck.maximumFields) columns")
+    var names: Set<String> = []
+    for column in derivation.columns {
+      try require(
+        SchemaCheck.isName(column.name) && column.name != "zone",
+        "the column name \"\(printable(column.name))\" of the derived table \(name) is reserved, "
+          + "or not lower-case letters, digits and underscores")
+      try require(
+        names.insert(column.name).inserted,
+        "two columns of the derived table \(name) have the name \(column.name): name one of them")
+    }
+  }
+
   private static func isName(_ name: String) -> Bool {
     let bytes = name.utf8
     guard let first = bytes.first, (0x61...0x7a).contains(first), bytes.count <= 60,
@@ -140,8 +177,9 @@ extension AppSchema {
     let application = try check.identifier()
     try check.run()
     return NodeSchema(
-      records: types.map(\.recordSchema), policy: PolicyMaker.policy(rules),
-      application: application, lookups: types.map(\.lookups),
-      deletions: DeletionRules(types))
+      records: types.map(\.recordSchema), projections: derivations.map { RecordDerivation($0) },
+      policy: PolicyMaker.policy(rules), application: application,
+      lookups: types.map(\.lookups), deletions: DeletionRules(types),
+      derived: derivations.compactMap(\.table))
   }
 }

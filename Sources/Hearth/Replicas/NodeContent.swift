@@ -21,6 +21,8 @@ package struct NodeSchema: Sendable {
   package let lookups: [TypeLookups]
   /// What a deletion does to records that refer to the deleted one.
   private(set) var deletions = DeletionRules()
+  /// The derived tables that programs read.
+  private(set) var derived: [DerivedTable] = []
 
   package init(
     records: [RecordSchema], projections: [any Projection] = [], policy: RolePolicy = RolePolicy(),
@@ -39,12 +41,15 @@ package struct NodeSchema: Sendable {
 
   /// The declarations of an application.
   init(
-    records: [RecordSchema], policy: RolePolicy, application: ApplicationIdentifier,
-    lookups: [TypeLookups], deletions: DeletionRules
+    records: [RecordSchema], projections: [any Projection], policy: RolePolicy,
+    application: ApplicationIdentifier, lookups: [TypeLookups], deletions: DeletionRules,
+    derived: [DerivedTable]
   ) {
     self.init(
-      records: records, policy: policy, application: application, lookups: lookups)
+      records: records, projections: projections, policy: policy, application: application,
+      lookups: lookups)
     self.deletions = deletions
+    self.derived = derived
   }
 }
 

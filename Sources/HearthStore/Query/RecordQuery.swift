@@ -151,4 +151,10 @@ package struct RecordRow: Equatable, Sendable {
   package let id: RecordID
   package let isAlive: Bool
   package let fields: [ColumnContent]
+
+  package init(id: RecordID, isAlive: Bool, fields: [ColumnContent]) {
+    self.id = id
+    self.isAlive = isAlive
+    self.fields = fields
+  }
 }

@@ -12,6 +12,7 @@ package final class RecordSQL {
   private let connection: Connection
   private let schema: [RecordSchema]
   private let lookups: [TypeLookups]
+  private let derived: [DerivedTable]
   private let steps = Steps()
   /// The names of the views that exist.
   private var views: [String] = []
@@ -33,10 +34,13 @@ package final class RecordSQL {
   }
 
   /// Opens the file of a replica that is open for writing in this process.
-  package init(path: String, schema: [RecordSchema], lookups: [TypeLookups]) throws {
+  package init(
+    path: String, schema: [RecordSchema], lookups: [TypeLookups], derived: [DerivedTable] = []
+  ) throws {
     connection = try Connection(queue: try ReplicaFile.openToRead(path))
     self.schema = schema
     self.lookups = lookups
+    self.derived = derived
     // Their first use declares a table, which the authorizer would refuse.
     try connection.execute("SELECT 1 FROM json_each('[]'); SELECT 1 FROM json_tree('[]')")
     sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, Int32(RecordSQL.maximumAnswerBytes))
@@ -118,6 +122,11 @@ package final class RecordSQL {
     views = []
     let tables = try SchemaRegistry(connection: connection).tables()
     for source in QueryTable.all(lookups, in: tables) { try create(source, zone: number) }
+    for table in derived {
+      let inner = "\(RecordSQL.ownPrefix)view_of_\(table.name)"
+      try add(inner, table.select(zone: number))
+      try add(TypeTable.quoted(table.name), "SELECT * FROM temp.\(inner)")
+    }
     for name in try otherTables() { try add(TypeTable.quoted(name), "SELECT NULL WHERE 0") }
     shown = (number, shape)
   }

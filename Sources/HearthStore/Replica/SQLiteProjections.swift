@@ -108,8 +108,12 @@ package final class SQLiteProjections: ProjectionStore {
     while place.projection < projections.count {
       let projection = projections[place.projection]
       guard place.type < projection.fillingTypes.count else {
-        place.projection += 1
         place.type = 0
+        place.pass += 1
+        if place.pass >= projection.fillingPasses {
+          place.pass = 0
+          place.projection += 1
+        }
         continue
       }
       let type = projection.fillingTypes[place.type]
@@ -120,8 +124,8 @@ package final class SQLiteProjections: ProjectionStore {
         place.last = nil
         continue
       }
-      try projection.update(
-        ids.map { RecordKey(type: type, id: $0) }, from: view, to: view)
+      try projection.fill(
+        ids.map { RecordKey(type: type, id: $0) }, pass: place.pass, from: view, to: view)
       place.last = last
       return place
     }

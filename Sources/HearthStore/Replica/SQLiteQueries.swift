@@ -5,8 +5,8 @@ import HearthSync
 ///
 /// It reads no record's `meta`, so an answer costs what its rows cost.
 package final class SQLiteQueries {
-  private let connection: Connection
-  private let zones: SQLiteZones
+  let connection: Connection
+  let zones: SQLiteZones
   private let sources: [TypeID: QueryTable]
 
   /// Answers from tables whose indexes exist: see ``QueryPreparation``.

@@ -21,11 +21,18 @@ package protocol Projection: Sendable {
   var typesJudgedByAuthor: [TypeID] { get }
   /// The types whose records suffice to fill empty tables from the records that are there.
   ///
-  /// They are given to ``update(_:from:to:)`` type by type, some records at a time.
+  /// They are given to ``fill(_:pass:from:to:)`` type by type, some records at a time.
   var fillingTypes: [TypeID] { get }
+  /// How often a filling gives all records.
+  var fillingPasses: Int { get }
   /// Updates the rows after these records changed.
   func update(
     _ keys: [RecordKey], from source: any ProjectionSource, to writer: any ProjectionWriter
+  ) throws
+  /// Writes rows of some records while empty tables are filled, in a pass numbered from 0.
+  func fill(
+    _ keys: [RecordKey], pass: Int, from source: any ProjectionSource,
+    to writer: any ProjectionWriter
   ) throws
   /// Updates the rows after the membership of the zone's group changed.
   ///
@@ -39,6 +46,17 @@ extension Projection {
 
   /// All types, by default.
   package var fillingTypes: [TypeID] { types }
+
+  /// One pass, by default.
+  package var fillingPasses: Int { 1 }
+
+  /// Updates the rows, by default, as if the records had changed.
+  package func fill(
+    _ keys: [RecordKey], pass: Int, from source: any ProjectionSource,
+    to writer: any ProjectionWriter
+  ) throws {
+    try update(keys, from: source, to: writer)
+  }
 
   /// Updates the rows of all records of these types.
   package func judgeAnew(

@@ -231,8 +231,9 @@ package protocol DraftStore {
 /// How far the rows of a draft are derived; only the store understands it.
 package struct DerivationPlace: Sendable {
   package var projection = 0
+  package var pass = 0
   package var type = 0
-  /// The last record of the type whose rows are there.
+  /// The last record of the type that was given in this pass.
   package var last: RecordID?
 
   package init() {}

@@ -35,6 +35,23 @@ let shoppingGuide = AppSchema("org.example.shopping-guide", [Shop.self, Article.
   Rule(Article.self, .child, may: .change(\.quantity), .change(\.isBought))
 }
 
+struct Need: DerivedRow {
+  var label = ""
+  var pieces: Int64 = 0
+
+  static let derivation = Derivation<Need>("need", version: 1, of: Article.self, by: \.shop) {
+    DerivedColumn(\.label)
+    DerivedColumn(\.pieces)
+  } rows: { shop, articles in
+    Set(articles.flatMap(\.labels)).sorted().map { label in
+      var need = Need()
+      need.label = label
+      need.pieces = articles.filter { $0.labels.contains(label) }.reduce(0) { $0 + $1.quantity }
+      return need
+    }
+  }
+}
+
 @Suite("The guide to a shopping list")
 struct ShoppingGuideTests {
   @Test("The guide's code does what the guide says")
@@ -113,9 +130,23 @@ struct ShoppingGuideTests {
     #expect(try await zone.fetch(route).map(\.name) == ["Bakery", "Market"])
   }
 
+  @Test("The guide's derived table does what the guide says")
+  func derived() async throws {
+    let home = try Family().home("Anna")
+    let app = AppSchema("org.example.shopping", [Shop.self, Article.self], derived: [Need.self])
+    let anna = try await HearthNode.open(at: home, app, as: .new(person: "Anna"))
+    let zone = try await anna.shared.zone(named: "Family", create: true)
+    let market = try await zone.insert(Shop(name: "Market")).id
+    for quantity in [2, 3] as [Int64] {
+      try await zone.insert(Article(shop: market, quantity: quantity, labels: ["dairy"]))
+    }
+    let needs = try await zone.read { try $0.rows(of: Need.self, in: market) }
+    #expect(needs.map(\.label) == ["dairy"] && needs.map(\.pieces) == [5])
+  }
+
   @Test("Every block of code in the guide is in this file")
   func compiled() throws {
-    try GuideCode.check("shopping-list.md", isIn: #filePath, blocks: 12)
+    try GuideCode.check("shopping-list.md", isIn: #filePath, blocks: 15)
   }
 }
 

@@ -1,0 +1,75 @@
+import HearthCRDT
+import HearthSync
+
+/// A projection's table that programs read: its key begins with a group, and orders the rows of it.
+package struct DerivedTable: Sendable {
+  /// The name in programs' SQL.
+  package let name: String
+  let projection: String
+  let version: Int
+  let group: ProjectionTable.Column
+  let columns: [ProjectionTable.Column]
+  /// The quoted name in the database.
+  let sqlName: String
+  private let order: String
+
+  /// - Parameters:
+  ///   - name: the name in programs' SQL.
+  ///   - projection: what fills the table.
+  ///   - table: the table; programs see the columns outside of its key.
+  package init?(_ name: String, of projection: any Projection, _ table: ProjectionTable) {
+    guard let group = table.key.first else { return nil }
+    self.name = name
+    self.projection = projection.name
+    version = projection.version
+    self.group = group
+    columns = table.columns
+    sqlName = TypeTable.quoted(ProjectedTable.name(projection, table))
+    order = table.key.map { TypeTable.quoted($0.name) }.joined(separator: ", ")
+  }
+
+  /// The list of the columns that programs see.
+  private var list: String {
+    columns.map { TypeTable.quoted($0.name) }.joined(separator: ", ")
+  }
+
+  /// The statement that reads a zone's rows, for a view.
+  func select(zone: Int64) -> String { "SELECT \(list) FROM main.\(sqlName) WHERE zone = \(zone)" }
+
+  /// The statement that reads a zone's rows, or those of a group, in order.
+  func select(ofGroup isOfGroup: Bool) -> String {
+    let condition = isOfGroup ? " AND \(TypeTable.quoted(group.name)) = ?" : ""
+    return "SELECT \(list) FROM \(sqlName) WHERE zone = ?\(condition) ORDER BY \(order)"
+  }
+}
+
+extension SQLiteQueries {
+  /// Returns the rows of a derived table in order: of all groups, or of one.
+  ///
+  /// - Throws: `schema` if this program did not declare the table when the replica was opened.
+  package func rows(
+    of table: DerivedTable, inGroup group: Value? = nil, in zone: ZoneID
+  ) throws -> [[Value]] {
+    try connection.run {
+      let version = try connection.statement(
+        "SELECT version FROM hearth_projections WHERE name = ?")
+      try version.bind(table.projection)
+      defer { version.reset() }
+      guard try version.step(), version.int(0) == Int64(table.version) else {
+        throw StoreError(
+          .schema, "the derived table \(table.name) is not one of the application's declarations")
+      }
+      let statement = try connection.statement(table.select(ofGroup: group != nil))
+      try statement.bind(try zones.recordNumber(of: zone))
+      if let group { try ColumnCodec.bind(group, as: table.group.type, to: statement) }
+      var rows: [[Value]] = []
+      while try statement.step() {
+        rows.append(
+          try table.columns.enumerated().map { place, column in
+            try ColumnCodec.value(in: Int32(place), as: column.type, of: statement)
+          })
+      }
+      return rows
+    }
+  }
+}
