@@ -15,11 +15,13 @@ private struct Expense: Record {
   var trip: Key<Trip>?
   var payer = ""
   var cents: Int64 = 0
+  var receipt: [UInt8] = []
 
   static let schema = Schema<Expense>("expense", 2) {
     Reference(1, \.trip, onDelete: .cascade)
     Field(2, \.payer)
     Field(3, \.cents)
+    Field(4, \.receipt)
   }
 }
 
@@ -156,10 +158,14 @@ struct DerivedTests {
     let expenses = (0..<400).map { number in
       Expense(
         trip: number % 9 == 0 ? nil : trips[Int(random.next() % 7)],
-        payer: ["Anna", "Ben", "Cleo"][number % 3], cents: Int64(random.next() % 1_000))
+        payer: ["Anna", "Ben", "Cleo"][number % 3], cents: Int64(random.next() % 1_000),
+        receipt: (0..<3_000).map { _ in UInt8(truncatingIfNeeded: random.next()) })
     }
-    try await zone.write { transaction in
-      for expense in expenses { try transaction.insert(expense) }
+    // From 1 MiB on Anna publishes a snapshot, which a newcomer loads in slices.
+    for start in stride(from: 0, to: expenses.count, by: 50) {
+      try await zone.write { transaction in
+        for expense in expenses[start..<start + 50] { try transaction.insert(expense) }
+      }
     }
     try await anna.addFolder(family.folder)
     try await Shopping.settle([anna])
