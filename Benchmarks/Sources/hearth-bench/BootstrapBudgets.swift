@@ -27,12 +27,14 @@ struct BootstrapBudgets {
     table.row(
       "bootstrap of \(records) records", number(alone, 2) + " s", budget: "3 s",
       isMet: alone <= 3)
-    let (writes, seconds) = try await writes(home("within"), zone)
+    // A device that wrote before its load begins takes the changes instead of the snapshot.
+    let lead = Duration.seconds(alone / 5)
+    let (writes, seconds) = try await writes(home("within"), zone, after: lead)
     table.row(
       "bootstrap of \(records) records beside writes", number(seconds, 2) + " s",
       floor: number(alone, 2) + " s", ratio: seconds / alone, budget: "3 s", isMet: seconds <= 3)
     row("write in the process of a bootstrap", writes, budget: 0.010)
-    for (line, times) in try commands(home("beside")) {
+    for (line, times) in try await commands(home("beside"), after: lead) {
       row("`\(line)` beside a bootstrap", times, budget: 0.080)
     }
     try table.end()
@@ -94,7 +96,7 @@ struct BootstrapBudgets {
 
   /// The times of writes in the process of a sync, one every few milliseconds, and the sync's.
   private func writes(
-    _ home: String, _ zone: ZoneID
+    _ home: String, _ zone: ZoneID, after lead: Duration
   ) async throws -> (times: [Double], seconds: Double) {
     let node = try await Node.open(at: home, schema: BootstrapBudgets.schema)
     let began = Stopwatch.wallSeconds()
@@ -103,6 +105,7 @@ struct BootstrapBudgets {
       return Stopwatch.wallSeconds() - began
     }
     let writer = Task {
+      try? await Task.sleep(for: lead)
       var times: [Double] = []
       while !Task.isCancelled {
         let began = Stopwatch.wallSeconds()
@@ -127,13 +130,16 @@ struct BootstrapBudgets {
   }
 
   /// The times of commands while another process syncs.
-  private func commands(_ home: String) throws -> KeyValuePairs<String, [Double]> {
+  private func commands(
+    _ home: String, after lead: Duration
+  ) async throws -> KeyValuePairs<String, [Double]> {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = ["sync", "--home", home]
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
     try process.run()
+    try await Task.sleep(for: lead)
     var times: (add: [Double], done: [Double], today: [Double]) = ([], [], [])
     while process.isRunning {
       let title = "Beside \(times.add.count)"
