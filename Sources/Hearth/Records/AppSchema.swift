@@ -119,7 +119,7 @@ extension Record {
         if field.hasNothing { value = .null }
         return TypeDescription.Field(
           id: field.id, number: field.number, name: field.name,
-          type: FieldType(rawValue: field.type.rawValue) ?? .bytes, options: field.options,
+          type: field.type.fieldType, options: field.options,
           defaultValue: value, hasDefaultElements: hasElements, target: field.target?())
       },
       indexes: schema.indexes.map { index in index.map { schema.field($0)?.id } },

@@ -149,15 +149,3 @@ struct RecordDerivation: Projection {
     }
   }
 }
-
-extension StoredValue.Kind {
-  /// The kind in the schemas of the layers below.
-  fileprivate var fieldType: FieldType {
-    switch self {
-    case .bool: .bool
-    case .int: .int
-    case .text: .text
-    case .bytes: .bytes
-    }
-  }
-}

@@ -27,6 +27,16 @@ public enum StoredValue: Hashable, Sendable {
     case text
     /// Bytes.
     case bytes
+
+    /// The kind in the schemas of the layers below.
+    var fieldType: FieldType {
+      switch self {
+      case .bool: .bool
+      case .int: .int
+      case .text: .text
+      case .bytes: .bytes
+      }
+    }
   }
 
   init(_ value: HearthCRDT.Value) {

@@ -62,14 +62,7 @@ extension SQLiteQueries {
       let statement = try connection.statement(table.select(ofGroup: group != nil))
       try statement.bind(try zones.recordNumber(of: zone))
       if let group { try ColumnCodec.bind(group, as: table.group.type, to: statement) }
-      var rows: [[Value]] = []
-      while try statement.step() {
-        rows.append(
-          try table.columns.enumerated().map { place, column in
-            try ColumnCodec.value(in: Int32(place), as: column.type, of: statement)
-          })
-      }
-      return rows
+      return try ColumnCodec.rows(of: statement, as: table.columns.lazy.map(\.type))
     }
   }
 }

@@ -7,7 +7,7 @@ extension ProjectionView {
     let table = try table(name)
     let statement = try statement(table, range, isCount: false)
     try statement.bind(Int64(range.limit ?? -1))
-    return try rows(statement, table.columns)
+    return try ColumnCodec.rows(of: statement, as: table.columns.lazy.map(\.type))
   }
 
   func count(of name: String, in range: RowRange) throws -> Int {

@@ -93,18 +93,7 @@ struct ProjectionView: ProjectionSource, ProjectionWriter {
     for (value, column) in zip(key, table.columns.prefix(table.keys)) {
       try ColumnCodec.bind(value, as: column.type, to: statement)
     }
-    return try rows(statement, table.columns)
-  }
-
-  func rows(_ statement: Statement, _ columns: [ProjectionTable.Column]) throws -> [[Value]] {
-    var rows: [[Value]] = []
-    while try statement.step() {
-      rows.append(
-        try columns.enumerated().map { place, column in
-          try ColumnCodec.value(in: Int32(place), as: column.type, of: statement)
-        })
-    }
-    return rows
+    return try ColumnCodec.rows(of: statement, as: table.columns.lazy.map(\.type))
   }
 
   // MARK: Writing

@@ -34,6 +34,20 @@ enum ColumnCodec {
     }
   }
 
+  /// Reads all rows of a statement whose columns have these types.
+  static func rows(
+    of statement: Statement, as types: some Collection<FieldType>
+  ) throws -> [[Value]] {
+    var rows: [[Value]] = []
+    while try statement.step() {
+      rows.append(
+        try types.enumerated().map { place, type in
+          try value(in: Int32(place), as: type, of: statement)
+        })
+    }
+    return rows
+  }
+
   /// Returns the elements of a set as a JSON array, so that `json_each` works on it.
   static func json(_ values: [Value]) -> String {
     var text = "["
