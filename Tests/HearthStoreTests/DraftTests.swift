@@ -77,7 +77,11 @@ struct DraftTests {
   }
 
   /// Fills the draft, a few records at a time.
-  private func fill(_ changes: [RecordChange], _ store: ReplicaStore) throws {
+  ///
+  /// - Parameter exceptRows: whether the derived rows are left out.
+  private func fill(
+    _ changes: [RecordChange], _ store: ReplicaStore, exceptRows: Bool = false
+  ) throws {
     for start in stride(from: 0, to: changes.count, by: 7) {
       try store.transaction {
         try store.drafts.writing(to: zoneID) {
@@ -89,12 +93,18 @@ struct DraftTests {
     try store.transaction {
       try store.drafts.writing(to: zoneID) { try store.snapshots.saveBase([1, 2], of: zoneID) }
     }
-    var place: DerivationPlace?
-    repeat {
-      place = try store.transaction {
-        try store.drafts.derive(of: zoneID, from: place, atMost: 5)
-      }
-    } while place != nil
+    guard !exceptRows else { return }
+    let derivation = try store.drafts.derivation(of: zoneID)
+    try derivation.compute()
+    try take(derivation, store)
+  }
+
+  /// Writes derived rows to the draft, a few at a time.
+  private func take(_ derivation: any DraftDerivation, _ store: ReplicaStore) throws {
+    while case let rows = try derivation.next(atMost: 5), !rows.isEmpty {
+      try store.transaction { try store.drafts.insert(rows, in: zoneID) }
+    }
+    try derivation.close()
   }
 
   private func clear(_ store: ReplicaStore) throws -> Int {
@@ -215,5 +225,46 @@ struct DraftTests {
       #expect(known == new.map { [.bytes($0.key.id.bytes), .int(38)] })
       #expect(try store.staleProjections(of: zoneID).isEmpty)
     }
+  }
+
+  @Test("Rows are derived beside a writer, who waits for nothing and sees none of them")
+  func beside() throws {
+    let scratch = try Scratch()
+    let (old, new) = (changes(0..<5, seed: 5), changes(3..<40, seed: 6))
+    try scratch.session([Thing.schema], [CountProjection(), PassProjection()]) { store throws in
+      try prepare(store)
+      try fill(new, store, exceptRows: true)
+      let derivation = try store.drafts.derivation(of: zoneID)
+      try store.transaction {
+        try derivation.compute()
+        try write(old, store)
+      }
+      let before = try totals(store)
+      #expect(try store.staleProjections(of: zoneID).isEmpty)
+      try take(derivation, store)
+      #expect(try totals(store) == before)
+      try store.transaction { try store.drafts.exchange(of: zoneID) }
+      #expect(try read(store) == new.map(\.key))
+      #expect(try store.staleProjections(of: zoneID).isEmpty)
+    }
+  }
+
+  @Test("A database in memory derives the same rows, and its tables are seen again afterwards")
+  func memory() throws {
+    let (old, new) = (changes(0..<5, seed: 7), changes(3..<40, seed: 8))
+    let store = try ReplicaStore(
+      path: ReplicaStore.inMemoryPath, schema: [Thing.schema],
+      projections: [CountProjection(), PassProjection()])
+    try prepare(store)
+    try store.transaction { try write(old, store) }
+    let before = try totals(store)
+    #expect(!before.isEmpty)
+    try fill(new, store)
+    #expect(try totals(store) == before)
+    #expect(try store.staleProjections(of: zoneID).isEmpty)
+    try store.transaction { try store.drafts.exchange(of: zoneID) }
+    #expect(try store.staleProjections(of: zoneID).isEmpty)
+    #expect(try totals(store) != before)
+    try store.close()
   }
 }

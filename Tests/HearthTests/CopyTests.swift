@@ -49,7 +49,7 @@ struct CopyTests {
     try await Family.settle([anna, image, nodes[1]])
     #expect(try await image.notices().contains { $0.kind == .newLife })
     let group = try #require(await anna.allZones().first { $0.id == zone }).group
-    let told = await anna.membership(of: group).audit()
+    let told = try await anna.membership(of: group).audit()
     #expect(told.contains { $0.operation.kind == 6 && $0.void == nil })
     #expect(try await Family.digests([anna, image, nodes[1]], zone).count == 1)
     for (number, title) in [(1, "first copy"), (2, "second copy")] {

@@ -33,7 +33,7 @@ struct FolderHouseholdTests {
     #expect(state.shown(Note.points) == .int(3))
     #expect(state.shown(Note.votes) == .int(2))
     #expect(state.elements(Note.tags) == [.text("kitchen")])
-    let membership = await nodes[2].membership(
+    let membership = try await nodes[2].membership(
       of: try #require(
         await nodes[2].dataZones().first { $0.id == zone }
       ).group)

@@ -140,7 +140,7 @@ struct ForkTests {
   {
     let state = try #require(await node.allZones().first { $0.id == control })
     #expect(state.forkEnds.keys.map { $0 } == [life])
-    let membership = await node.membership(of: state.group)
+    let membership = try await node.membership(of: state.group)
     #expect(
       membership.people.map(\.name).sorted() == ["Anna", "Ben", "Carla", "Dan", "Eve"])
     #expect(membership.voided.isEmpty)

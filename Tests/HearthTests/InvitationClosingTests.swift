@@ -62,24 +62,24 @@ struct InvitationClosingTests {
       let waiting = try #require(try await anna.admissions.waiting(of: group).first)
       _ = try await anna.admissions.approve(waiting, named: "Home")
       _ = try await anna.sync()
-      #expect(await !isClosed(link), "\(name) has not come yet")
+      #expect(try await !isClosed(link), "\(name) has not come yet")
       _ = try await guest.sync()
       try await guest.note(Note.id(1), [.assign(Note.title, .text(name))], in: zone)
       _ = try await guest.sync()
       return guest
     }
 
-    func isClosed(_ link: InvitationLink, for node: Node? = nil) async -> Bool {
+    func isClosed(_ link: InvitationLink, for node: Node? = nil) async throws -> Bool {
       let id = link.secret.publicKeys.inviteID
-      return await (node ?? anna).membership(of: group).invites.contains {
+      return try await (node ?? anna).membership(of: group).invites.contains {
         $0.operation.invite.bytes == id && $0.isClosed
       }
     }
 
     /// Why the audit says that a link ended.
-    func ends(_ link: InvitationLink) async -> [AuditEntry.InvitationEnd?] {
+    func ends(_ link: InvitationLink) async throws -> [AuditEntry.InvitationEnd?] {
       let id = link.secret.publicKeys.inviteID
-      return await anna.membership(of: group).audit().filter {
+      return try await anna.membership(of: group).audit().filter {
         guard case .inviteClose(let invite) = $0.operation else { return false }
         return invite.bytes == id
       }.map(\.end)
@@ -97,10 +97,10 @@ struct InvitationClosingTests {
     }
     _ = try await home.letIn("Ben", by: link)
     _ = try await home.anna.sync()
-    #expect(await home.isClosed(link) == !isAskedAgain)
+    #expect(try await home.isClosed(link) == !isAskedAgain)
     home.clock.advance(InvitationClosingTests.hour + 1)
     _ = try await home.anna.sync()
-    #expect(await home.ends(link) == [.usedUp])
+    #expect(try await home.ends(link) == [.usedUp])
   }
 
   @Test(
@@ -114,14 +114,14 @@ struct InvitationClosingTests {
     }
     let ben = try await home.letIn("Ben", by: link)
     _ = try await home.anna.sync()
-    #expect(await !home.isClosed(link))
+    #expect(try await !home.isClosed(link))
     try await home.anna.people.remove(await ben.person, from: home.group)
     _ = try await home.anna.sync()
     let ends: [AuditEntry.InvitationEnd?] = isAskedAgain ? [] : [.userRemoved]
-    #expect(await home.ends(link) == ends)
+    #expect(try await home.ends(link) == ends)
     home.clock.advance(InvitationClosingTests.hour + 1)
     _ = try await home.anna.sync()
-    #expect(await home.isClosed(link))
+    #expect(try await home.isClosed(link))
   }
 
   @Test("A folder that is gone holds a closing back for seven days, and no longer")
@@ -139,7 +139,7 @@ struct InvitationClosingTests {
     ] {
       home.clock.advance(span)
       _ = try await home.anna.sync()
-      #expect(await home.isClosed(link) == isClosed, "\(span) ms later")
+      #expect(try await home.isClosed(link) == isClosed, "\(span) ms later")
     }
   }
 
@@ -183,7 +183,7 @@ struct InvitationClosingTests {
     #expect(try before.contains(bundle(open)))
     home.clock.advance(InvitationClosingTests.hour + 1)
     _ = try await home.anna.sync()
-    #expect(await home.isClosed(lost))
+    #expect(try await home.isClosed(lost))
     #expect(try before.subtracting(bundles(home)) == [bundle(lost), bundle(asked)])
   }
 

@@ -23,7 +23,7 @@ struct LeftWorkTests {
     // Ben's node takes first, so it knows of the removal before it gives anything.
     let report = try await nodes[1].sync()
     #expect(report.published > 0)
-    #expect(await nodes[1].ending(in: group)?.kind == .removed)
+    #expect(try await nodes[1].ending(in: group)?.kind == .removed)
     #expect(try await nodes[1].quarantine.list(in: group).map(\.changes.count) == [1])
     try await Family.settle([nodes[0], nodes[2]])
     let kept = try await nodes[0].quarantine.list(in: group)

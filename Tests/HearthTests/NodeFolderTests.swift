@@ -33,7 +33,7 @@ struct NodeFolderTests {
     #expect(await node.person == made)
     let household = try await node.createHousehold(named: "Home")
     let group = try #require(await node.dataZones().first { $0.id == household }).group
-    #expect(await node.membership(of: group).people.map(\.id) == [made])
+    #expect(try await node.membership(of: group).people.map(\.id) == [made])
     try await node.close()
     let recovered = try await Node.create(
       at: family.home("again"), person: "Nia", personID: made, device: "n", passphrase: nil,

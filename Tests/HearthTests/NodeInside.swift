@@ -4,15 +4,31 @@ import HearthRelayProtocol
 import HearthStore
 import HearthSync
 import HearthTransport
+import Testing
 
 @testable import Hearth
 
 // What tests reach of a node's core, to do what no member may or to see what nobody is shown.
 extension Node {
+  /// The engine, folded.
   var engine: Engine<ReplicaStore> {
-    get { core.engine }
-    _modify { yield &core.replicas.engine }
+    get {
+      fold()
+      return core.engine
+    }
+    _modify {
+      fold()
+      yield &core.replicas.engine
+    }
   }
+
+  private func fold() {
+    do { try core.replicas.fold() } catch { Issue.record(error) }
+  }
+
+  func group(of zone: ZoneID) throws -> GroupID { try engine.zone(zone).group }
+
+  var isFolded: Bool { core.replicas.engine.isFolded }
 
   var store: ReplicaStore { core.store }
 
@@ -37,12 +53,16 @@ extension Node {
           try store.records.save(changes, in: zone)
           try store.records.insert(events, in: zone)
         }
-        var place: DerivationPlace?
-        repeat {
-          place = try store.drafts.derive(of: zone, from: place, atMost: 2)
-        } while place != nil
+      }
+      let derivation = try store.drafts.derivation(of: zone)
+      try derivation.compute()
+      try store.transaction {
+        while case let rows = try derivation.next(atMost: 2), !rows.isEmpty {
+          try store.drafts.insert(rows, in: zone)
+        }
         try store.drafts.exchange(of: zone)
       }
+      try derivation.close()
       return try store.staleProjections(of: zone)
     }
   }

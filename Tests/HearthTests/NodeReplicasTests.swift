@@ -39,7 +39,7 @@ struct NodeReplicasTests {
         openings += 1
         let engine = try Engine(
           store: ReplicaStore(path: folder.database, schema: []), identity: identity,
-          incarnation: 1, policy: RolePolicy(), nowMilliseconds: 1)
+          incarnation: 1, policy: RolePolicy(), isFolded: false, nowMilliseconds: 1)
         return NodeReplicas.Content(
           engine: engine,
           profile: NodeProfile(personID: "", personName: "Anna", deviceName: "phone"))
@@ -90,6 +90,7 @@ struct NodeReplicasTests {
       try home.expect(free: false)
       #expect(try replicas.store.facts.bytes(of: "elsewhere") == [1])
       #expect(home.openings == 3, "it opened its replicas again")
+      #expect(replicas.engine.isFolded, "the call goes on with people")
       try await replicas.whileWaiting {}
       #expect(home.openings == 3, "nobody has written meanwhile")
     }

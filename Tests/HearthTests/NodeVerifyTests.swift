@@ -252,9 +252,9 @@ struct NodeVerifyTests {
     let written = try #require(
       try await node.diagnostics.authorLogs(of: zone).first?.lastMilliseconds)
     clock.now = written - ClockFinding.toleranceMilliseconds
-    #expect(await node.diagnostics.clocks().isEmpty)
+    #expect(try await node.diagnostics.clocks().isEmpty)
     clock.now -= 1
-    let finding = try #require(await node.diagnostics.clocks().first)
+    let finding = try #require(try await node.diagnostics.clocks().first)
     #expect(finding.kind == .ahead)
     #expect(finding.deviceName == "anna's device")
     #expect(finding.milliseconds == ClockFinding.toleranceMilliseconds + 1)
@@ -265,10 +265,10 @@ struct NodeVerifyTests {
   func permissions() async throws {
     let trial = try Trial()
     let node = try await trial.node("anna", TestClock(Self.start))
-    #expect(await node.diagnostics.permissionFaults().isEmpty)
+    #expect(try await node.diagnostics.permissionFaults().isEmpty)
     try FileManager.default.setAttributes(
       [.posixPermissions: 0o750], ofItemAtPath: trial.root + "/anna")
-    #expect(await node.diagnostics.permissionFaults().map(\.mode) == [0o750])
+    #expect(try await node.diagnostics.permissionFaults().map(\.mode) == [0o750])
     try await node.close()
   }
 }

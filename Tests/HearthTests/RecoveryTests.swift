@@ -66,7 +66,7 @@ struct RecoveryTests {
     let (nodes, home) = try await family.grow(["Anna"])
     func warning(_ zone: ZoneID) async throws -> String? {
       let group = try #require(await nodes[0].allZones().first { $0.id == zone }).group
-      return await nodes[0].people.riskWarning(of: group)
+      return try await nodes[0].people.riskWarning(of: group)
     }
     #expect(try await warning(home)?.contains("`hearth words show`") == true)
     _ = try await nodes[0].recovery.activate(try PersonWords.drawn())
@@ -114,7 +114,7 @@ struct RecoveryTests {
     try await ben.note(Note.id(7), [.insert, .assign(Note.title, .text("Locks"))], in: zone)
     try await Family.settle([ben, node])
     _ = try await anna.sync()
-    #expect(await anna.membership(of: group).role(of: anna.device) == nil)
+    #expect(try await anna.membership(of: group).role(of: anna.device) == nil)
     #expect(try await anna.state(Note.id(7), in: zone) == nil)
     #expect(try await node.state(Note.id(7), in: zone)?.shown(Note.title)?.text == "Locks")
     #expect(try await Family.digests([ben, node], zone).count == 1)
@@ -356,7 +356,7 @@ struct RecoveryTests {
     let (node, _) = try await recover(family, words)
     try await Family.settle([nodes[0], nodes[1], node])
     #expect(await nodes[1].lastReport.transports.allSatisfy { $0.problems.isEmpty })
-    #expect(await nodes[1].membership(of: group).isActive(node.device))
+    #expect(try await nodes[1].membership(of: group).isActive(node.device))
   }
 
   @Test("An owner with one device and no words is warned, nobody else")
@@ -364,11 +364,11 @@ struct RecoveryTests {
     let family = try Family()
     let (nodes, zone) = try await family.grow(["Anna", "Ben"])
     let group = try #require(await nodes[0].dataZones().first { $0.id == zone }?.group)
-    #expect(await nodes[0].people.riskWarning(of: group) != nil)
-    #expect(await nodes[1].people.riskWarning(of: group) == nil)
+    #expect(try await nodes[0].people.riskWarning(of: group) != nil)
+    #expect(try await nodes[1].people.riskWarning(of: group) == nil)
     let words = try PersonWords.drawn()
     _ = try await nodes[0].recovery.activate(words)
-    #expect(await nodes[0].people.riskWarning(of: group) == nil)
+    #expect(try await nodes[0].people.riskWarning(of: group) == nil)
     #expect(await code { _ = try await nodes[0].recovery.activate(words) } == .exists)
   }
 

@@ -48,7 +48,7 @@ struct RelayRegistrationTests {
     #expect(try await nodes[2].state(Note.id(1), in: zone) != nil)
     // The removed device finds the note in the handoff, and makes no mailbox.
     _ = try await nodes[3].sync()
-    #expect(await nodes[3].ending(in: group)?.personName == "Ben")
+    #expect(try await nodes[3].ending(in: group)?.personName == "Ben")
     // Its own log says why it is shut out, and no policy of the relay is blamed.
     let refusal = try await nodes[3].refusal(of: zone, at: shelf.address)
     #expect(refusal?.contains("it no longer belongs to the household") == true, "\(refusal ?? "")")

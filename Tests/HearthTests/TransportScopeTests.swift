@@ -132,7 +132,7 @@ struct TransportScopeTests {
       try await node.invitations.create(
         to: flat.id, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
     }
-    #expect(await node.membership(of: flat.group).invites.isEmpty)
+    #expect(try await node.membership(of: flat.group).invites.isEmpty)
     // The way of the other household may be away.
     _ = try await node.transports.add(folder: places[1], carrying: only(flat))
     try FileManager.default.removeItem(atPath: places[0])

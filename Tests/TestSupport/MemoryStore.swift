@@ -321,9 +321,16 @@ extension MemoryStore {
       return try body()
     }
 
-    package func derive(
-      of id: ZoneID, from place: DerivationPlace?, atMost count: Int
-    ) throws -> DerivationPlace? { nil }
+    /// A store without projections has nothing to derive.
+    private struct NoRows: DraftDerivation {
+      func compute() {}
+      func next(atMost count: Int) -> [DerivedValues] { [] }
+      func close() {}
+    }
+
+    package func derivation(of id: ZoneID) throws -> any DraftDerivation { NoRows() }
+
+    package func insert(_ rows: [DerivedValues], in id: ZoneID) throws {}
 
     package func exchange(of id: ZoneID) throws {
       try store.change(id) { $0.exchangeDraft() }

@@ -5,8 +5,9 @@ import HearthMembership
 import HearthSync
 import Household
 
-/// The table of a bootstrap: how long local work takes while a new device begins from a large
-/// snapshot, in its process and in others.
+/// The table of a bootstrap: how long local work takes beside it, in its process and in others.
+///
+/// The snapshot holds ten years of a family.
 struct BootstrapBudgets {
   let program: String
   let records: Int
@@ -53,25 +54,29 @@ struct BootstrapBudgets {
 
   private func milliseconds(_ seconds: Double) -> String { number(seconds * 1e3, 1) + " ms" }
 
-  /// Lets devices join an empty household, and fills it while they are away.
+  /// Lets devices join an empty household, which lives ten years while they are away.
   private func prepare(_ names: [String]) async throws -> ZoneID {
+    let days = 10 * 365
+    let clock = SetClock(daysAgo: days)
     let host = try await Node.create(
       at: home("host"), person: "Anna", device: "bench", passphrase: nil,
-      schema: BootstrapBudgets.schema)
+      schema: BootstrapBudgets.schema, now: { clock.now })
     let zone = try await host.createHousehold(named: "Home")
     _ = try await host.transports.add(folder: folder)
     _ = try await host.sync()
     for name in names {
       let node = try await Node.create(
         at: home(name), person: name, device: "bench", passphrase: nil,
-        schema: BootstrapBudgets.schema)
+        schema: BootstrapBudgets.schema, now: { clock.now })
       let link = try await host.invitations.create(
         to: zone, role: .member, maximumUses: 1, expiresInMilliseconds: 3_600_000)
       _ = try await node.invitations.join(try InvitationLink(text: link.text))
       _ = try await host.sync()
       try await node.close()
     }
-    try await HouseholdFolder.fill(zone, of: host, chores: records * 2 / 3)
+    var life = try await FamilyLife(
+      of: host, in: zone, clock, days: days, completions: records - FamilyLife.chores)
+    try await life.live()
     _ = try await host.sync()
     try await host.close()
     return zone

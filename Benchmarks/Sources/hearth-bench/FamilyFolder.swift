@@ -5,65 +5,86 @@ import HearthSync
 import Household
 import Synchronization
 
+/// A clock that a program sets.
+final class SetClock: Sendable {
+  private let milliseconds: Mutex<UInt64>
+
+  init(_ milliseconds: UInt64) { self.milliseconds = Mutex(milliseconds) }
+
+  /// A clock that is so many days slow.
+  init(daysAgo days: Int) {
+    let past = UInt64(days) * FamilyLife.millisecondsPerDay
+    milliseconds = Mutex(Node.wallClock() - past)
+  }
+
+  var now: UInt64 { milliseconds.withLock { $0 } }
+
+  func set(_ now: UInt64) { milliseconds.withLock { $0 = now } }
+}
+
 /// Makes a node's folder with three years of a family's life, for measuring commands from outside.
-struct FamilyFolder {
-  /// 300 chores, 9,600 completions, and what goes with them: ten thousand records.
+enum FamilyFolder {
+  /// Creates the node and lives through the three years up to now: 300 chores, 9,600 completions,
+  /// and what goes with them, ten thousand records in all.
+  static func make(at path: String) async throws {
+    let days = 3 * 365
+    let clock = SetClock(daysAgo: days)
+    let node = try await Node.create(
+      at: path, person: FamilyLife.names[0], device: "bench", passphrase: nil,
+      schema: NodeSchema(records: HouseholdSchema.all, projections: [HouseholdProjection()]),
+      now: { clock.now })
+    let zone = try await node.createHousehold(named: "Home")
+    var life = try await FamilyLife(
+      of: node, in: zone, clock, days: days, completions: 9_600)
+    try await life.live()
+    try await node.close()
+  }
+}
+
+/// Days of a family in an empty household: 300 chores, which come little by little, and what four
+/// people complete of them.
+struct FamilyLife {
   static let chores = 300
-  private static let completions = 9_600
-  private static let days = 3 * 365
   private static let choresAtFirst = 150
-  private static let mostInDay = 30
-  private static let names = ["Anna", "Ben", "Cleo", "Dan"]
-  private static let millisecondsPerDay: UInt64 = 86_400_000
+  private static let mostInDay = 40
+  static let names = ["Anna", "Ben", "Cleo", "Dan"]
+  static let millisecondsPerDay: UInt64 = 86_400_000
 
   private let node: Node
   private let zone: ZoneID
   private let people: [PersonID]
   private let clock: SetClock
   private let begin: UInt64
+  private let days: Int
+  private let completions: Int
   private var made: [RecordID] = []
   private var done = 0
 
-  /// A clock that a program sets.
-  private final class SetClock: Sendable {
-    private let milliseconds: Mutex<UInt64>
-
-    init(_ milliseconds: UInt64) { self.milliseconds = Mutex(milliseconds) }
-
-    var now: UInt64 { milliseconds.withLock { $0 } }
-
-    func set(_ now: UInt64) { milliseconds.withLock { $0 = now } }
-  }
-
-  /// Creates the node and lives through the three years up to now.
-  static func make(at path: String) async throws {
-    var family = try await FamilyFolder(path)
-    for day in 0...days { try await family.live(day: day) }
-    try await family.node.close()
-  }
-
-  private init(_ path: String) async throws {
-    begin = Node.wallClock() - UInt64(FamilyFolder.days) * FamilyFolder.millisecondsPerDay
-    let clock = SetClock(begin)
-    self.clock = clock
-    node = try await Node.create(
-      at: path, person: FamilyFolder.names[0], device: "bench", passphrase: nil,
-      schema: NodeSchema(records: HouseholdSchema.all, projections: [HouseholdProjection()]),
-      now: { clock.now })
-    zone = try await node.createHousehold(named: "Home")
+  /// Begins with the people, on the clock's day; the node has the same clock.
+  init(
+    of node: Node, in zone: ZoneID, _ clock: SetClock, days: Int, completions: Int
+  ) async throws {
+    (self.node, self.zone, self.clock) = (node, zone, clock)
+    (self.days, self.completions) = (days, completions)
+    begin = clock.now
     people =
-      [await node.person] + FamilyFolder.names.dropFirst().map { _ in Node.randomIdentifier() }
+      [await node.person] + FamilyLife.names.dropFirst().map { _ in Node.randomIdentifier() }
     let (people, begin) = (people, begin)
     try await write { state, builder in
-      for (id, name) in zip(people, FamilyFolder.names) {
+      for (id, name) in zip(people, FamilyLife.names) {
         try state.people.create(id, name: name, milliseconds: begin, in: &builder)
       }
       try state.storedSettings.set("time-zone", "UTC", in: &builder)
     }
   }
 
+  /// Lives through all days; afterwards the clock shows the last one.
+  mutating func live() async throws {
+    for day in 0...days { try await live(day: day) }
+  }
+
   private func today() throws -> CivilDate {
-    try CivilDate(dayNumber: Int(clock.now / FamilyFolder.millisecondsPerDay))
+    try CivilDate(dayNumber: Int(clock.now / FamilyLife.millisecondsPerDay))
   }
 
   @discardableResult
@@ -74,23 +95,23 @@ struct FamilyFolder {
   }
 
   private mutating func live(day: Int) async throws {
-    let now = begin + UInt64(day) * FamilyFolder.millisecondsPerDay
+    let now = begin + UInt64(day) * FamilyLife.millisecondsPerDay
     clock.set(now)
     let (today, people, have) = (try today(), people, made.count)
-    let later = FamilyFolder.chores - FamilyFolder.choresAtFirst
-    let wanted = FamilyFolder.choresAtFirst + later * day / FamilyFolder.days
+    let later = FamilyLife.chores - FamilyLife.choresAtFirst
+    let wanted = FamilyLife.choresAtFirst + later * day / days
     if have < wanted {
       made += try await write { state, builder in
         try (have..<wanted).map { number in
           try state.chores.add(
-            try FamilyFolder.draft(number, today, people), milliseconds: now,
+            try FamilyLife.draft(number, today, people), milliseconds: now,
             in: &builder)
         }
       }
     }
     let due = min(
-      FamilyFolder.completions * (day + 1) / FamilyFolder.days - done, FamilyFolder.mostInDay,
-      FamilyFolder.completions - done)
+      completions * (day + 1) / days - done, FamilyLife.mostInDay,
+      completions - done)
     let open = try await node.read(zone) { source in
       try HouseholdState(source: source, today: today).occurrences.due(through: today)
         .prefix(max(0, due))

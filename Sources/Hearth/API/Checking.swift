@@ -100,7 +100,7 @@ extension HearthNode {
   /// Returns what happened to this node and its zones, the oldest first.
   public func notices() async throws(HearthError) -> [NodeNotice] {
     try await reported {
-      try await node.working { try $0.store.notices.all().map { NodeNotice($0) } }
+      try await node.reading { try $0.store.notices.all().map { NodeNotice($0) } }
     }
   }
 }

@@ -17,7 +17,7 @@ struct ZoneReading: Sendable {
     } catch is RecordReads.OtherTables {
       // Another process has run another version of the program. This node's turn gives the tables
       // and indexes the shape that the queries rely on.
-      try await node.working { _ in }
+      try await node.reading { _ in }
       try await node.reads.lookAgain()
       return try await readAtOnce(body)
     }

@@ -35,8 +35,8 @@ package struct Diagnostics: Sendable {
 
   /// Returns the people from any one of whom this device accepts the awaited snapshot, if it awaits
   /// one.
-  package func awaitedSnapshotAuthors(in group: GroupID) async -> [String] {
-    await node.looking { SnapshotTrust(engine: $0.engine).awaitedVoices(in: group).map(\.name) }
+  package func awaitedSnapshotAuthors(in group: GroupID) async throws -> [String] {
+    try await node.looking { SnapshotTrust(engine: $0.engine).awaitedVoices(in: group).map(\.name) }
   }
 
   /// Returns the maker of the snapshot from which a zone of a group began, and the people who
@@ -77,8 +77,8 @@ package struct Diagnostics: Sendable {
   ///
   /// A device reports its progress with every change, and by heartbeats. The result is a lower
   /// bound: the device may have read more since.
-  package func progress(in group: GroupID) async -> [DeviceProgress] {
-    await node.looking { ProgressReports(core: $0).progress(in: group) }
+  package func progress(in group: GroupID) async throws -> [DeviceProgress] {
+    try await node.looking { ProgressReports(core: $0).progress(in: group) }
   }
 
   /// Returns the changes that others report and that are not here.
@@ -88,21 +88,21 @@ package struct Diagnostics: Sendable {
 
   /// Returns thirty digits for all applied changes of a group: equal on two devices exactly if they
   /// have the same changes.
-  package func fingerprint(of group: GroupID) async -> String {
-    await node.looking { ProgressReports(core: $0).fingerprint(of: group) }
+  package func fingerprint(of group: GroupID) async throws -> String {
+    try await node.looking { ProgressReports(core: $0).fingerprint(of: group) }
   }
 
   /// Returns the number of delivered keys that this device cannot open, in all zones of a group.
   ///
   /// They are the keys for which it has complained and nobody has delivered them again.
-  package func unopenedKeys(in group: GroupID) async -> Int {
-    await node.looking { ProgressReports(core: $0).unopenedKeys(in: group) }
+  package func unopenedKeys(in group: GroupID) async throws -> Int {
+    try await node.looking { ProgressReports(core: $0).unopenedKeys(in: group) }
   }
 
   /// Returns the devices whose clocks are more than five minutes from this one's or from what they
   /// saw.
-  package func clocks() async -> [ClockFinding] {
-    await node.looking { NodeInspection(core: $0).clocks() }
+  package func clocks() async throws -> [ClockFinding] {
+    try await node.looking { NodeInspection(core: $0).clocks() }
   }
 
   /// Returns that a device with this one's keys runs elsewhere, with the remedy; nil if none is
@@ -117,13 +117,13 @@ package struct Diagnostics: Sendable {
   // MARK: The home folder
 
   /// Returns the permissions of the home folder and key file that are wider than necessary.
-  package func permissionFaults() async -> [(path: String, mode: Int, wanted: Int)] {
-    await node.looking { NodeInspection(core: $0).permissionFaults() }
+  package func permissionFaults() async throws -> [(path: String, mode: Int, wanted: Int)] {
+    try await node.looking { NodeInspection(core: $0).permissionFaults() }
   }
 
   /// Returns the free bytes of the node's disk; nil if the system does not report them.
-  package func freeBytes() async -> UInt64? {
-    await node.looking { NodeInspection(core: $0).freeBytes() }
+  package func freeBytes() async throws -> UInt64? {
+    try await node.looking { NodeInspection(core: $0).freeBytes() }
   }
 }
 

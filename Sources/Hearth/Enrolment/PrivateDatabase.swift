@@ -6,9 +6,7 @@ package struct PrivateDatabase: Sendable {
 
   /// Returns the zone of the person's own records; nil only for a node whose creation was
   /// interrupted.
-  package func zone() async -> ZoneState? {
-    await node.looking { $0.privateDatabase.zone }
-  }
+  package func zone() async -> ZoneState? { await node.privateZone() }
 
   /// Returns the status of this node with its person's private database.
   package func status() async throws -> PrivateDatabaseStatus? {
@@ -17,6 +15,9 @@ package struct PrivateDatabase: Sendable {
 }
 
 extension Node {
+  /// Returns the zone of the person's own records, which needs no membership.
+  fileprivate func privateZone() -> ZoneState? { core.privateDatabase.zone }
+
   /// The private database of this node's person.
   package nonisolated var privateDatabase: PrivateDatabase { PrivateDatabase(node: self) }
 }

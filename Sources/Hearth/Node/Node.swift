@@ -150,6 +150,8 @@ package actor Node {
   // MARK: Start and rollback detection
 
   private func followRules() throws {
+    guard try !MembershipRules.isFollowed(in: core.store) else { return }
+    try core.replicas.fold()
     try MembershipRules.followMembershipRules(in: &core.engine, nowMilliseconds: core.now())
   }
 
@@ -167,6 +169,7 @@ package actor Node {
   private func recogniseItself(trustingFiles: Bool) throws {
     let verdict = try Anchor.judge(core.anchorFile, for: core.engine)
     if case .moved(let reason) = verdict, !trustingFiles {
+      try core.replicas.fold()
       try NewIncarnation.begin(reason: reason, in: &core.engine, nowMilliseconds: core.now())
       try Anchor.drop(core.anchorFile, for: core.engine)
     }
@@ -177,15 +180,24 @@ package actor Node {
   /// Looks at what is here, without a turn: what another process has written may be missing.
   func looking<Result: Sendable>(
     _ look: @Sendable (NodeCore) throws -> Result
-  ) rethrows -> Result {
-    try look(core)
+  ) throws -> Result {
+    try core.replicas.fold()
+    return try look(core)
   }
 
   /// Looks at what is here and asks others, without a turn.
   func looking<Result: Sendable>(
     _ look: @Sendable (NodeCore) async throws -> Result
   ) async throws -> Result {
-    try await look(core)
+    try core.replicas.fold()
+    return try await look(core)
+  }
+
+  /// Runs a call that asks for zones and records only, while no other process works.
+  func reading<Result: Sendable>(
+    _ read: @Sendable (NodeCore) throws -> Result
+  ) throws -> Result {
+    try core.replicas.reading { try read(core) }
   }
 
   /// Runs a call that works on what is here, while no other process does.
@@ -251,10 +263,16 @@ package actor Node {
   package func allZones() -> [ZoneState] { core.allZones() }
 
   /// Returns the people, devices and invitations of a group.
-  package func membership(of group: GroupID) -> Membership { core.membership(of: group) }
+  package func membership(of group: GroupID) throws -> Membership {
+    try core.replicas.fold()
+    return core.membership(of: group)
+  }
 
   /// Returns the end of this device's membership in a group; nil while it is a member.
-  package func ending(in group: GroupID) -> Ending? { core.ending(in: group) }
+  package func ending(in group: GroupID) throws -> Ending? {
+    try core.replicas.fold()
+    return core.ending(in: group)
+  }
 
   /// The households that the last sync admitted this node to, after its request.
   package var lastAdmissions: [ZoneID] { core.lastAdmissions }
@@ -286,7 +304,7 @@ package actor Node {
     _ zone: ZoneID, _ body: @Sendable (any ProjectionSource) throws -> Result
   ) throws -> Result {
     // Another process may have written while this one waits: what is known of its rows is old then.
-    try core.replicas.working {
+    try core.replicas.reading {
       try core.store.readOneState { try body(try core.store.projections.source(of: zone)) }
     }
   }
@@ -348,7 +366,7 @@ package actor Node {
 
   /// Stores a fact with the node.
   package func setFact(_ name: String, _ value: [UInt8]?) throws {
-    try core.replicas.working {
+    try core.replicas.reading {
       try core.store.transaction { try core.store.facts.setBytes(of: "app." + name, to: value) }
     }
   }

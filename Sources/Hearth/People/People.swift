@@ -149,14 +149,14 @@ package struct People: Sendable {
 
   /// Returns why the other devices of a group reject this one although it joined; nil if they do
   /// not.
-  package func entryRefusal(to group: GroupID) async -> String? {
-    await node.looking { ClosedInvitations(engine: $0.engine).entryRefusal(to: group) }
+  package func entryRefusal(to group: GroupID) async throws -> String? {
+    try await node.looking { ClosedInvitations(engine: $0.engine).entryRefusal(to: group) }
   }
 
   /// Returns a warning if the owner could lose the group with one device, or if this device joined
   /// by an invitation that was closed meanwhile; nil otherwise.
-  package func riskWarning(of group: GroupID) async -> String? {
-    await node.looking { core in
+  package func riskWarning(of group: GroupID) async throws -> String? {
+    try await node.looking { core in
       if let reason = ClosedInvitations(engine: core.engine).entryRefusal(to: group) {
         return "this device joined, but the other devices do not accept it: \(reason); ask for a "
           + "new invitation"

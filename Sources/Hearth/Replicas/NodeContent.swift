@@ -81,7 +81,7 @@ extension NodeReplicas.Content {
     try store.facts.set(profileFact, to: profile)
   }
 
-  /// Reads what a node's database holds.
+  /// Reads what a node's database holds, without folding the control logs.
   ///
   /// - Throws: `corrupt` if it is empty or another device's.
   init(
@@ -100,16 +100,14 @@ extension NodeReplicas.Content {
       engine = try Engine(
         store: store, identity: identity,
         incarnation: try store.facts.value(of: Incarnations.currentFact) ?? 0,
-        policy: schema.policy, application: schema.application, nowMilliseconds: nowMilliseconds)
+        policy: schema.policy, application: schema.application, isFolded: false,
+        nowMilliseconds: nowMilliseconds)
     } catch let error as CryptoError where error.code == .authenticationFailed {
       throw HearthError(
         .corrupt,
         "the key \(folder.keyFile) does not open \(folder.database): the key is another device's, "
           + "or one of the two files was replaced; put the right key file back. Without it, "
           + NodeFolder.aside, cause: error)
-    }
-    for zone in engine.zones where zone.kind == .control {
-      store.projections.take(engine.membership(of: zone.group), of: zone.group)
     }
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HearthCRDT
 import HearthCrypto
+import HearthMembership
 import HearthStore
 import HearthSync
 
@@ -19,7 +20,7 @@ final class NodeReplicas: ReplicaTurns {
   /// How replicas are opened: at first, and again after another process has written.
   typealias Opening = () throws -> Content
 
-  /// The replicas as they stand.
+  /// The replicas as they stand; folded for calls that work on them, not for those that only read.
   var engine: Engine<ReplicaStore>
   /// Whose they are.
   var profile: NodeProfile
@@ -70,10 +71,25 @@ final class NodeReplicas: ReplicaTurns {
     store = content.engine.store
   }
 
+  /// Resolves who belongs to which group, unless that is known.
+  ///
+  /// Opening leaves it out, because the records can be read without it, and its cost grows with the
+  /// control logs.
+  ///
+  /// - Throws: why the control logs cannot be read.
+  func fold() throws {
+    guard !engine.isFolded else { return }
+    try engine.fold(knowing: store.projections.memberships)
+    for zone in engine.zones where zone.kind == .control {
+      store.projections.take(engine.membership(of: zone.group), of: zone.group)
+    }
+  }
+
   func turn<Result>(
     _ body: (inout Engine<ReplicaStore>) throws -> Result
   ) throws -> Result {
-    try body(&engine)
+    try fold()
+    return try body(&engine)
   }
 
   /// A turn that applies segments takes about as long as this; then whoever waits has its turn.
@@ -86,6 +102,7 @@ final class NodeReplicas: ReplicaTurns {
   func turn<Result>(
     applying byteCount: Int, _ body: (inout Engine<ReplicaStore>) throws -> Result
   ) throws -> Result {
+    try fold()
     guard isShared else { return try body(&engine) }
     let began = DispatchTime.now().uptimeNanoseconds
     defer {
@@ -125,10 +142,20 @@ final class NodeReplicas: ReplicaTurns {
   ///
   /// - Throws: what the work throws; `locked` where another process holds the node for too long.
   func working<Result>(_ work: () throws -> Result) throws -> Result {
-    guard !isOwn else { return try work() }
+    try reading {
+      try fold()
+      return try work()
+    }
+  }
+
+  /// Runs a call that asks for zones and records only, not for people; it may call another one.
+  ///
+  /// - Throws: what the call throws; `locked` where another process holds the node for too long.
+  func reading<Result>(_ read: () throws -> Result) throws -> Result {
+    guard !isOwn else { return try read() }
     try enter()
     defer { leave() }
-    return try NodeReplicas.$own.withValue(owned, operation: work)
+    return try NodeReplicas.$own.withValue(owned, operation: read)
   }
 
   /// Runs a call that works on the replicas and waits in between.
@@ -143,9 +170,13 @@ final class NodeReplicas: ReplicaTurns {
   func working<Result>(
     isPatient: Bool = false, _ work: () async throws -> Result
   ) async throws -> Result {
-    guard !isOwn else { return try await work() }
+    guard !isOwn else {
+      try fold()
+      return try await work()
+    }
     try await enterWaiting(isPatient: isPatient)
     defer { leave() }
+    try fold()
     return try await NodeReplicas.$own.withValue(owned, operation: work)
   }
 
@@ -264,13 +295,15 @@ final class NodeReplicas: ReplicaTurns {
   /// Opens the replicas again where another process has written.
   private func readAnew() throws {
     guard lock != nil, try store.wasChangedElsewhere else { return }
-    let former = store
+    let (former, wasFolded) = (store, engine.isFolded)
     let content = try open()
     engine = content.engine
     profile = content.profile
     store = content.engine.store
     wasReadAnew = true
     try former.close()
+    // A call that waited goes on with it.
+    if wasFolded { try fold() }
   }
 
   /// Returns what was written since the last call.

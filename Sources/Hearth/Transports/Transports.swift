@@ -75,13 +75,13 @@ package struct Transports: Sendable {
   /// Returns the groups that a transport carries.
   ///
   /// The private database is the present one, and one that this node is about to join.
-  package func groups(over setting: TransportSetting) async -> CarriedGroups {
-    await node.looking { $0.transports.groups(over: setting) }
+  package func groups(over setting: TransportSetting) async throws -> CarriedGroups {
+    try await node.looking { $0.transports.groups(over: setting) }
   }
 
   /// Returns the groups that are exchanged with others, or would be if there were a transport.
-  package func exchangedGroups() async -> [GroupID] {
-    await node.looking { ExchangeScope(engine: $0.engine).exchangedGroups }
+  package func exchangedGroups() async throws -> [GroupID] {
+    try await node.looking { ExchangeScope(engine: $0.engine).exchangedGroups }
   }
 
   /// Returns the households and private database that are to be exchanged and that no transport

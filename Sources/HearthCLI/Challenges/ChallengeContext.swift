@@ -51,7 +51,7 @@ struct ChallengeContext {
   func write<Result: Sendable>(
     _ body: @escaping @Sendable (PersonChallenges, inout OperationBuilder) throws -> Result
   ) async throws -> Result {
-    if let ending = await node.ending(in: zone.group) {
+    if let ending = try await node.ending(in: zone.group) {
       throw CommandFailure(
         .notAllowed, EndingText.line(ending, household: "your private database"),
         hint: "`hearth device add` on another device of yours, then `hearth join -` here")

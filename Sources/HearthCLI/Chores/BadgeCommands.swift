@@ -26,7 +26,7 @@ struct BadgesCommand: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
-    let (name, gate) = (person, await household.roleGate())
+    let (name, gate) = (person, try await household.roleGate())
     let document = try await household.read { state in
       let person = try name.map { try ChoreNames.person($0, in: state, gate).id } ?? me
       return Document(

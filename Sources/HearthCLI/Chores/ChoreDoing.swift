@@ -34,7 +34,7 @@ struct DoneChore: AsyncParsableCommand {
     let done = UInt64(max(0, Int64(now) - minutes * 60_000))
     let (day, named) = (moment?.day ?? date, moment?.time)
     let (names, by, early) = (names, by, early)
-    let gate = await household.roleGate()
+    let gate = try await household.roleGate()
     let (entries, doer) = try await household.write(on: date) { state, builder in
       let person =
         try by.map { try ChoreNames.person($0, in: state, gate, isToWork: true).id } ?? me
@@ -105,7 +105,7 @@ struct UndoChore: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
-    let membership = await household.node.membership(of: household.zone.group)
+    let membership = try await household.node.membership(of: household.zone.group)
     let isAdministrator = Administrators.include(me, in: membership)
     let wanted = event?.lowercased()
     let undone = try await household.write { state, builder in

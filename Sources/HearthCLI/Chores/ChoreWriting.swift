@@ -47,7 +47,7 @@ struct AddChore: AsyncParsableCommand {
     let worth = try NumberWords.points(points ?? model.points)
     let today = try await household.today().date
     let now = await household.node.nowMilliseconds()
-    let (draft, gate) = (self, await household.roleGate())
+    let (draft, gate) = (self, try await household.roleGate())
     let (namesakes, id) = try await household.write(on: today) { state, builder in
       var chore = ChoreDraft(title: ShownText.normal(title))
       chore.note = ShownText.normal(draft.note.isEmpty ? model.note : draft.note)
@@ -122,7 +122,7 @@ struct EditChore: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let today = try await household.today().date
-    let (command, gate) = (self, await household.roleGate())
+    let (command, gate) = (self, try await household.roleGate())
     let (chore, title) = try await household.write(on: today) { state, builder in
       let chore = try ChoreNames.chore(command.name, in: state, of: .all)
       let edit = try command.edit(of: chore, in: state, gate, today: today)
@@ -177,7 +177,7 @@ struct AssignChore: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let (name, wanted, always) = (name, person, always)
-    let gate = await household.roleGate()
+    let gate = try await household.roleGate()
     if wanted == AssignChore.nobody {
       let chore = try await household.read { try ChoreNames.chore(name, in: $0) }
       guard !isNobodys(chore) else {

@@ -126,7 +126,7 @@ struct FieldConflict: Sendable {
 
   /// Returns every conflict of a household, in order of type, record and field.
   static func all(of household: HouseholdContext) async throws -> [FieldConflict] {
-    let membership = await household.node.membership(of: household.zone.group)
+    let membership = try await household.node.membership(of: household.zone.group)
     return try await household.node.read(household.zone.id) { source in
       try FieldSiblings.all(among: HouseholdSchema.all, in: source).enumerated().map {
         place, siblings in

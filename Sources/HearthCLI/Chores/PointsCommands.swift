@@ -80,7 +80,7 @@ struct ShowPoints: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
-    let (name, gate) = (person, await household.roleGate())
+    let (name, gate) = (person, try await household.roleGate())
     let kinds: [PeriodKind] = (weeks ? [.week] : []) + (months ? [.month] : [])
     let document = try await household.read { state in
       var document = try PointsDocument(state, of: name, otherwise: me, gate)
@@ -114,7 +114,7 @@ struct ExplainPoints: AsyncParsableCommand {
   func run() async throws {
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
-    let (name, gate) = (person, await household.roleGate())
+    let (name, gate) = (person, try await household.roleGate())
     let document = try await household.read { state in
       var document = try PointsDocument(state, of: name, otherwise: me, gate)
       let names = try ChoreNames.names(in: state)
@@ -168,7 +168,7 @@ struct ClosePeriod: AsyncParsableCommand {
     }
     let household = try await HouseholdContext.open(common)
     let me = await household.node.person
-    let membership = await household.node.membership(of: household.zone.group)
+    let membership = try await household.node.membership(of: household.zone.group)
     guard Administrators.include(me, in: membership) else {
       throw CommandFailure(
         .notAllowed, "only an administrator or the owner may close a week or month",

@@ -22,7 +22,7 @@ extension HouseholdContext {
   /// - Returns: whether anything was written.
   @discardableResult
   func introducePerson() async throws -> Bool {
-    let gate = await roleGate()
+    let gate = try await roleGate()
     let (person, name) = (await node.person, await node.profile.personName)
     let now = await node.nowMilliseconds()
     guard gate.role.map({ $0 != .reader }) ?? false,
@@ -43,7 +43,7 @@ extension HouseholdContext {
   }
 
   /// Returns this person's rights here.
-  func roleGate() async -> RoleGate { await RoleGate.of(zone, on: node) }
+  func roleGate() async throws -> RoleGate { try await RoleGate.of(zone, on: node) }
 
   /// Returns the name of the household's time zone.
   func timeZoneName() async throws -> String {

@@ -29,7 +29,7 @@ struct HouseholdContext {
     }
     // A household that this device has left is used only if it is named, or is the only one.
     var present: [ZoneState] = []
-    for zone in shared where await node.ending(in: zone.group) == nil { present.append(zone) }
+    for zone in shared where try await node.ending(in: zone.group) == nil { present.append(zone) }
     if present.count == 1, let zone = present.first { return zone }
     let names = (present.isEmpty ? shared : present).map { Style.safe($0.name) }
       .joined(separator: ", ")
@@ -91,7 +91,7 @@ struct HouseholdContext {
   ) async throws -> Result {
     let today = if let day { day } else { try await self.today().date }
     let zone = zone.id
-    let gate = await roleGate()
+    let gate = try await roleGate()
     let result = try await node.write(to: zone) { source, dot in
       let state = try HouseholdState(source: source, today: today)
       var builder = OperationBuilder(zone: zone, dot: dot, random: Node.randomIdentifier)

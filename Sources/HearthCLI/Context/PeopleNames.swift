@@ -13,7 +13,7 @@ struct PeopleNames: Sendable {
 
   /// Reads those of a household.
   static func of(_ context: HouseholdContext) async throws -> PeopleNames {
-    let membership = await context.node.membership(of: context.zone.group)
+    let membership = try await context.node.membership(of: context.zone.group)
     let renamed = try await context.node.read(context.zone.id) { source in
       var names: [DeviceID: String] = [:]
       for device in membership.allDevices {

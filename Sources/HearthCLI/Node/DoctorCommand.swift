@@ -30,7 +30,7 @@ struct DoctorCommand: AsyncParsableCommand {
   func run() async throws {
     let node = try await options.open()
     var findings = try await data(of: node)
-    findings += await surroundings(of: node)
+    findings += try await surroundings(of: node)
     findings += try await others(of: node)
     let advice = try await advice(for: node)
     try await node.close()
@@ -67,7 +67,7 @@ struct DoctorCommand: AsyncParsableCommand {
     guard try await node.recovery.state() == .none else { return [] }
     var isMember = false
     for zone in await node.dataZones() where zone.database == .shared {
-      if await node.ending(in: zone.group) == nil { isMember = true }
+      if try await node.ending(in: zone.group) == nil { isMember = true }
     }
     guard isMember else { return [] }
     return [
@@ -93,20 +93,20 @@ struct DoctorCommand: AsyncParsableCommand {
       }
   }
 
-  private func surroundings(of node: Node) async -> [DoctorFinding] {
-    var findings = await node.diagnostics.permissionFaults().map { fault in
+  private func surroundings(of node: Node) async throws -> [DoctorFinding] {
+    var findings = try await node.diagnostics.permissionFaults().map { fault in
       let wanted = String(fault.wanted, radix: 8)
       return DoctorFinding(
         "permissions", "\(fault.path) is open to others (mode \(String(fault.mode, radix: 8)))",
         remedy: "chmod \(wanted) '\(fault.path)'")
     }
-    for clock in await node.diagnostics.clocks() {
+    for clock in try await node.diagnostics.clocks() {
       findings.append(
         DoctorFinding(
           "clock", ClockText.line(clock),
           remedy: "set date and time from the network on that device, and on this one"))
     }
-    if let free = await node.diagnostics.freeBytes(), free < DoctorCommand.wantedFreeBytes {
+    if let free = try await node.diagnostics.freeBytes(), free < DoctorCommand.wantedFreeBytes {
       findings.append(
         DoctorFinding(
           "space", "only \(free / 1_048_576) MB are free on the disk of this node",
@@ -118,7 +118,7 @@ struct DoctorCommand: AsyncParsableCommand {
   private func others(of node: Node) async throws -> [DoctorFinding] {
     var findings: [DoctorFinding] = []
     for status in try await node.diagnostics.zones() {
-      let membership = await node.membership(of: status.zone.group)
+      let membership = try await node.membership(of: status.zone.group)
       findings += Self.contradictions(in: status, membership)
       findings += Self.newerSegments(in: status, membership)
     }
@@ -253,7 +253,7 @@ struct DoctorCommand: AsyncParsableCommand {
     var findings: [DoctorFinding] = []
     for status in try await node.diagnostics.zones()
     where status.zone.kind == .data && status.zone.database == .shared && status.unsynced > 0 {
-      guard await node.ending(in: status.zone.group) == nil else { continue }
+      guard try await node.ending(in: status.zone.group) == nil else { continue }
       findings.append(
         DoctorFinding(
           "transport",
@@ -269,7 +269,7 @@ struct DoctorCommand: AsyncParsableCommand {
   private func endings(on node: Node) async throws -> [DoctorFinding] {
     var findings: [DoctorFinding] = []
     for zone in await node.dataZones() where zone.database == .shared {
-      if let ending = await node.ending(in: zone.group) {
+      if let ending = try await node.ending(in: zone.group) {
         let standing = try await StandingText.Document(of: zone, on: node)
         let own = standing.ownQuarantined > 0
         findings.append(
@@ -278,8 +278,8 @@ struct DoctorCommand: AsyncParsableCommand {
             EndingText.line(ending, household: zone.name)
               + ": you keep the data on this device and receive nothing new"
               + (own ? "; \(StandingText.lost(standing))" : ""),
-            remedy: EndingText.remedy(ending, hasOthers: await hasOthers(zone, on: node))))
-      } else if let reason = await node.people.entryRefusal(to: zone.group) {
+            remedy: EndingText.remedy(ending, hasOthers: try await hasOthers(zone, on: node))))
+      } else if let reason = try await node.people.entryRefusal(to: zone.group) {
         findings.append(
           DoctorFinding(
             "membership",
@@ -303,8 +303,8 @@ struct DoctorCommand: AsyncParsableCommand {
   }
 
   /// Whether another device of this node's person is known to belong to a household.
-  private func hasOthers(_ zone: ZoneState, on node: Node) async -> Bool {
-    let membership = await node.membership(of: zone.group)
+  private func hasOthers(_ zone: ZoneState, on node: Node) async throws -> Bool {
+    let membership = try await node.membership(of: zone.group)
     let own = membership.device(await node.device)?.person
     return membership.devices.contains { $0.person == own }
   }
@@ -315,13 +315,13 @@ struct DoctorCommand: AsyncParsableCommand {
     var findings: [DoctorFinding] = []
     for zone in await node.dataZones() where zone.database == .shared {
       if try await node.diagnostics.awaitsSnapshot(in: zone.group),
-        await node.ending(in: zone.group) == nil
+        try await node.ending(in: zone.group) == nil
       {
         findings.append(
           DoctorFinding(
             "newcomer", "\(CheckText.name(zone)): \(StandingText.lacking)",
             remedy: StandingText.remedyOfLacking(
-              from: await node.diagnostics.awaitedSnapshotAuthors(in: zone.group))))
+              from: try await node.diagnostics.awaitedSnapshotAuthors(in: zone.group))))
       }
       if let refuted = try await node.diagnostics.refutedSnapshot(in: zone.group) {
         findings.append(

@@ -10,7 +10,7 @@ enum HouseholdFindings {
   static func all(on node: Node) async throws -> [DoctorFinding] {
     var findings: [DoctorFinding] = []
     for zone in await node.dataZones() where zone.database == .shared {
-      guard await node.ending(in: zone.group) == nil else { continue }
+      guard try await node.ending(in: zone.group) == nil else { continue }
       findings += try await SettingFaultText.all(of: zone, on: node).map {
         DoctorFinding("settings", "\(zone.name): \($0.text)", remedy: $0.remedy)
       }
@@ -24,7 +24,7 @@ enum HouseholdFindings {
   private static func limits(
     of zone: ZoneState, on node: Node
   ) async throws -> [DoctorFinding] {
-    let membership = await node.membership(of: zone.group)
+    let membership = try await node.membership(of: zone.group)
     var findings: [DoctorFinding] = []
     for record in try await node.diagnostics.overfullRecords(in: zone.group)
     where record.zone == zone.id {
@@ -65,7 +65,7 @@ enum HouseholdFindings {
     let (found, names) = try await household.read { state in
       (try state.audit.faults(), try ChoreNames.names(in: state))
     }
-    let membership = await node.membership(of: zone.group)
+    let membership = try await node.membership(of: zone.group)
     return found.map { item in
       let (entry, fault) = (item.first.entry, item.first.fault)
       let device = membership.device(entry.device)?.card.name ?? ShortID.text(entry.device)

@@ -265,12 +265,12 @@ extension WordsPrinting {
   static func waysBack(
     to node: Node
   ) async throws -> (transports: [TransportSetting], differ: Bool) {
-    let groups = Set(await node.transports.exchangedGroups())
+    let groups = Set(try await node.transports.exchangedGroups())
     let transports = try await node.transports.list()
     var whole: [TransportSetting] = []
     var carried: Set<Set<GroupID>> = []
     for setting in transports {
-      let way = await node.transports.groups(over: setting)
+      let way = try await node.transports.groups(over: setting)
       let own = groups.filter { way.contains($0) }
       carried.insert(own)
       if own == groups { whole.append(setting) }
@@ -363,7 +363,7 @@ struct RecoverCommand: AsyncParsableCommand {
     of household: (zone: ZoneID, name: String, revokedDevices: [String]), on node: Node
   ) async throws -> Document.Household {
     let context = try await HouseholdContext.of(household.zone, node: node)
-    let membership = await node.membership(of: context.zone.group)
+    let membership = try await node.membership(of: context.zone.group)
     let (chores, people) = try await context.read { state in
       let people = try membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }.map {
         Document.Household.Person(name: $0.name, points: try state.totals.points(of: $0.id).total)

@@ -65,7 +65,7 @@ struct StatusCommand: AsyncParsableCommand {
     let statuses = try await node.diagnostics.zones()
     let transports = try await node.transports.statuses()
     let notices = try await node.notices()
-    let clocks = await node.diagnostics.clocks()
+    let clocks = try await node.diagnostics.clocks()
     let profile = await node.profile
     let device = await node.device
     let moment = try await MomentText.of(node)
@@ -76,7 +76,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
     let pending = try await node.admissions.requested().map { PendingJoinText($0) }
     var ways: [Document.Transport] = []
-    for status in transports { ways.append(await transport(status, on: node)) }
+    for status in transports { ways.append(try await transport(status, on: node)) }
     let document = Document(
       home: await node.home, person: profile.personName, personId: await node.person.hex,
       device: profile.deviceName, deviceId: device.hex, life: await node.incarnation,
@@ -104,7 +104,7 @@ struct StatusCommand: AsyncParsableCommand {
     _ status: ZoneStatus, among statuses: [ZoneStatus], _ stranded: [StrandedText.Item],
     on node: Node
   ) async throws -> Document.Household {
-    let membership = await node.membership(of: status.zone.group)
+    let membership = try await node.membership(of: status.zone.group)
     // Membership operations of the same group are part of the household's status.
     let group = statuses.filter { $0.zone.group == status.zone.group }
     var waiting: [String: Int] = [:]
@@ -122,16 +122,18 @@ struct StatusCommand: AsyncParsableCommand {
       forks: Set(group.flatMap(\.forks).map(\.device)).sorted().map(\.hex),
       standing: try await StandingText.Document(of: status.zone, on: node),
       newcomers: NewcomerWords.word(membership.newcomers),
-      warning: await node.people.riskWarning(of: status.zone.group),
+      warning: try await node.people.riskWarning(of: status.zone.group),
       transports: try await node.transports.list(of: status.zone.group).map(\.number),
       isStranded: stranded.contains { $0.zone.group == status.zone.group })
   }
 
-  private func transport(_ status: TransportStatus, on node: Node) async -> Document.Transport {
+  private func transport(_ status: TransportStatus, on node: Node) async throws
+    -> Document.Transport
+  {
     Document.Transport(
       number: status.setting.number, kind: status.setting.kind.rawValue,
       path: status.setting.path,
-      cargo: await ScopeText(status.setting, on: node),
+      cargo: try await ScopeText(status.setting, on: node),
       unpublishedSegments: status.unpublished, failure: status.failure,
       problem: status.oldKeys.map { "\($0.fault): \($0.remedy)" },
       setBack: status.rollbackMilliseconds.map(MomentText.iso))

@@ -76,7 +76,7 @@ struct TransportCommand: AsyncParsableCommand {
   static func tell(
     _ setting: TransportSetting, _ options: CommonOptions, _ node: Node
   ) async throws {
-    let item = await Item(setting, on: node)
+    let item = try await Item(setting, on: node)
     let isAlone = await node.dataZones().allSatisfy { $0.database != .shared }
     let warnings = try await StrandedText.warnings(on: node)
     try await node.close()
@@ -98,11 +98,11 @@ struct TransportCommand: AsyncParsableCommand {
     /// The scope.
     let cargo: ScopeText
 
-    init(_ setting: TransportSetting, on node: Node) async {
+    init(_ setting: TransportSetting, on node: Node) async throws {
       number = setting.number
       kind = setting.kind.rawValue
       path = setting.path
-      cargo = await ScopeText(setting, on: node)
+      cargo = try await ScopeText(setting, on: node)
     }
   }
 
@@ -121,7 +121,7 @@ struct TransportCommand: AsyncParsableCommand {
       let node = try await options.open()
       var items: [Item] = []
       for setting in try await node.transports.list() {
-        items.append(await Item(setting, on: node))
+        items.append(try await Item(setting, on: node))
       }
       try await node.close()
       if options.json { return try Output.json(Document(transports: items)) }

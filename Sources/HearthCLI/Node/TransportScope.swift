@@ -59,7 +59,7 @@ extension TransportCommand {
         : try await node.transports.extendScope(
           of: name,
           by: TransportScope(households: added, privateDatabase: scope.privateDatabase))
-      let item = await Item(setting, on: node)
+      let item = try await Item(setting, on: node)
       let warnings = try await StrandedText.warnings(on: node)
       try await node.close()
       for warning in warnings { Output.note(warning) }

@@ -80,7 +80,7 @@ struct ApproveCommand: AsyncParsableCommand {
     }
     let request = chosen.request
     let me = await context.node.person
-    let membership = await context.node.membership(of: context.zone.group)
+    let membership = try await context.node.membership(of: context.zone.group)
     let further = ApproveCommand.owner(ofFurtherDevice: request, in: membership)
     let isHousehold = request.group == context.zone.group
     // An approved person cannot be distinguished from a namesake later, so the warning comes
@@ -182,7 +182,7 @@ struct ApproveCommand: AsyncParsableCommand {
   private func list(
     _ waiting: [WaitingJoin], _ context: HouseholdContext, _ report: SyncReport
   ) async throws {
-    let membership = await context.node.membership(of: context.zone.group)
+    let membership = try await context.node.membership(of: context.zone.group)
     let names = ShownNames(of: membership)
     let late = WaitingEntries.all(in: membership)
     try await context.node.close()

@@ -45,7 +45,7 @@ struct CompareCommand: AsyncParsableCommand {
       other = found
       digits = try await node.people.safetyNumber(with: found.id, in: context.zone.group)
     } else {
-      digits = await node.diagnostics.fingerprint(of: context.zone.group)
+      digits = try await node.diagnostics.fingerprint(of: context.zone.group)
     }
     try await node.close()
     let isEqual = try with.map { try isSame($0, digits) }

@@ -93,7 +93,7 @@ struct HouseholdCommand: AsyncParsableCommand {
       let node = try await options.open()
       var items: [Document.Item] = []
       for zone in await node.dataZones() where zone.database == .shared {
-        let membership = await node.membership(of: zone.group)
+        let membership = try await node.membership(of: zone.group)
         let timeZone = try await HouseholdContext(node: node, zone: zone).timeZoneName()
         items.append(
           Document.Item(

@@ -56,7 +56,7 @@ struct DeviceCommand: AsyncParsableCommand {
       let moment = try await MomentText.of(context)
       let own = await node.device
       let progress = Dictionary(
-        uniqueKeysWithValues: await node.diagnostics.progress(in: context.zone.group).map {
+        uniqueKeysWithValues: try await node.diagnostics.progress(in: context.zone.group).map {
           ($0.device, $0)
         })
       let personal = try await PrivateText.Devices(of: node)
@@ -134,7 +134,7 @@ struct DeviceCommand: AsyncParsableCommand {
 
     func run() async throws {
       let context = try await HouseholdContext.open(options)
-      let gate = await context.roleGate()
+      let gate = try await context.roleGate()
       let own = try gate.requireMember()
       var terms = InvitationTerms(
         role: own.role, needsApproval: approve, isToOneself: true, maximumUses: 1,
@@ -179,7 +179,7 @@ struct DeviceCommand: AsyncParsableCommand {
       let context = try await HouseholdContext.open(options)
       let node = context.node
       let names = try await PeopleNames.of(context)
-      let gate = await context.roleGate()
+      let gate = try await context.roleGate()
       let device = try names.device(self.device)
       if device.person != gate.person?.id {
         try gate.requireAdmin(to: "rename \(Style.safe(names.fullName(of: device.id)))")
@@ -232,7 +232,7 @@ struct DeviceCommand: AsyncParsableCommand {
       let node = context.node
       try await Telling.first(node)
       let names = try await PeopleNames.of(context)
-      let gate = await context.roleGate()
+      let gate = try await context.roleGate()
       let device = try names.device(self.device, isForGood: true)
       let name = Style.safe(names.fullName(of: device.id))
       try gate.requireMember()
@@ -249,7 +249,7 @@ struct DeviceCommand: AsyncParsableCommand {
       let hasWords = names.membership.recovery.recoveryKeys(of: device.person) != nil
       try await node.people.revoke(device.id, from: context.zone.group)
       let keys = await node.allZones().count { $0.group == context.zone.group }
-      let left = await node.membership(of: context.zone.group).devices
+      let left = try await node.membership(of: context.zone.group).devices
         .count { $0.person == device.person }
       let report = try await Telling.others(node)
       let document = Document(

@@ -61,7 +61,7 @@ struct InviteCommand: AsyncParsableCommand {
       let needsApproval = approve || !atOnce && (role == .admin || uses > 1)
       let duration = try Duration.milliseconds(expires)
       let context = try await HouseholdContext.open(options)
-      let gate = await context.roleGate()
+      let gate = try await context.roleGate()
       try gate.requireAdmin(to: "invite anybody")
       try gate.requireGiving(role)
       try await InviteText.make(
@@ -98,7 +98,7 @@ struct InviteCommand: AsyncParsableCommand {
     func run() async throws {
       let context = try await HouseholdContext.open(options)
       let node = context.node
-      let membership = await node.membership(of: context.zone.group)
+      let membership = try await node.membership(of: context.zone.group)
       let moment = try await MomentText.of(context)
       let now = await node.nowMilliseconds()
       try await node.close()
@@ -162,7 +162,7 @@ struct InviteCommand: AsyncParsableCommand {
 
     func run() async throws {
       let context = try await HouseholdContext.open(options)
-      let gate = await context.roleGate()
+      let gate = try await context.roleGate()
       let own = try gate.requireMember()
       let digits = invite.lowercased()
       let found = gate.membership.invites.filter {
@@ -235,7 +235,7 @@ enum InviteText {
   ) async throws {
     let node = context.node
     let link = try await node.invitations.create(to: context.zone.id, terms)
-    if let warning = await node.people.riskWarning(of: context.zone.group) {
+    if let warning = try await node.people.riskWarning(of: context.zone.group) {
       Output.note("hearth: warning: \(warning)")
     }
     let expiry = await node.nowMilliseconds() + terms.expiresInMilliseconds
@@ -248,7 +248,7 @@ enum InviteText {
           admission: terms.needsApproval ? "approve" : "auto", forOwnDevice: terms.isToOneself,
           uses: terms.maximumUses, expires: MomentText.iso(expiry)))
     } else {
-      let membership = await node.membership(of: context.zone.group)
+      let membership = try await node.membership(of: context.zone.group)
       introduce(terms, until: moment, in: context, to: name, membership)
       if showsQR { QRText.show(link.text) }
       Output.print(link.text)

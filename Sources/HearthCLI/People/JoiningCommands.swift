@@ -93,7 +93,7 @@ struct JoinCommand: AsyncParsableCommand {
 
   private func tell(joined zone: ZoneID, on node: Node) async throws {
     let context = try await HouseholdContext.of(zone, node: node)
-    let membership = await node.membership(of: context.zone.group)
+    let membership = try await node.membership(of: context.zone.group)
     let own = await node.device
     let role = membership.role(of: own)
     try await context.introducePerson()

@@ -47,7 +47,7 @@ struct MemberCommand: AsyncParsableCommand {
     func run() async throws {
       let context = try await HouseholdContext.open(options)
       let node = context.node
-      let membership = await node.membership(of: context.zone.group)
+      let membership = try await node.membership(of: context.zone.group)
       let moment = try await MomentText.of(context)
       let own = await node.person
       let merges = try await context.read { $0.people.merges }
@@ -116,7 +116,7 @@ struct MemberCommand: AsyncParsableCommand {
     func run() async throws {
       let role = try RoleWords.role(role)
       let context = try await HouseholdContext.open(options)
-      let gate = await context.roleGate()
+      let gate = try await context.roleGate()
       let subject = try PeopleNames(membership: gate.membership, renamed: [:]).person(person)
       guard subject.role != role else {
         throw CommandFailure(
@@ -180,7 +180,7 @@ struct MemberCommand: AsyncParsableCommand {
       let context = try await HouseholdContext.open(options)
       // The removal must not take back changes of the person that others already have.
       try await Telling.first(context.node)
-      let gate = await context.roleGate()
+      let gate = try await context.roleGate()
       let names = try await PeopleNames.of(context)
       let subject = try names.person(person)
       let name = Style.safe(subject.name)
@@ -271,7 +271,7 @@ struct MemberCommand: AsyncParsableCommand {
       let context = try await HouseholdContext.open(options)
       // Somebody may have removed this person meanwhile; a removed person cannot leave.
       try await Telling.first(context.node)
-      let gate = await context.roleGate()
+      let gate = try await context.roleGate()
       let own = try gate.requireMember()
       let place = Style.safe(context.zone.name)
       if own.role == .owner {

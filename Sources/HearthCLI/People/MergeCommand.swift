@@ -50,7 +50,7 @@ extension MemberCommand {
       let context = try await HouseholdContext.open(options)
       // People may have come, gone or been merged on other devices.
       try await Telling.first(context.node)
-      let gate = await context.roleGate()
+      let gate = try await context.roleGate()
       try gate.requireAdmin(to: "merge people")
       let (person, into) = (person, into)
       let (subject, other) = try await context.write { state, builder in

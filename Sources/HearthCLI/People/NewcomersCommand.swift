@@ -39,7 +39,7 @@ extension HouseholdCommand {
       let context = try await HouseholdContext.open(options)
       guard let rule else { return try await show(context) }
       try await Telling.first(context.node)
-      let gate = await context.roleGate()
+      let gate = try await context.roleGate()
       try gate.requireAdmin(to: "set what newcomers may read")
       let before = gate.membership.newcomers
       let closed = try await context.node.people.setNewcomers(rule, of: context.zone.group)
@@ -68,7 +68,7 @@ extension HouseholdCommand {
     }
 
     private func show(_ context: HouseholdContext) async throws {
-      let rule = await context.node.membership(of: context.zone.group).newcomers
+      let rule = try await context.node.membership(of: context.zone.group).newcomers
       try await context.node.close()
       if options.json {
         return try Output.json(

@@ -39,7 +39,7 @@ struct OwnerCommand: AsyncParsableCommand {
 
     func run() async throws {
       let context = try await HouseholdContext.open(options)
-      let membership = await context.node.membership(of: context.zone.group)
+      let membership = try await context.node.membership(of: context.zone.group)
       let moment = try await MomentText.of(context)
       try await context.node.close()
       func name(_ id: PersonID) -> String { membership.person(id)?.name ?? "an unknown person" }
@@ -87,7 +87,7 @@ struct OwnerCommand: AsyncParsableCommand {
     func run() async throws {
       let context = try await HouseholdContext.open(options)
       try await Telling.first(context.node)
-      let gate = await context.roleGate()
+      let gate = try await context.roleGate()
       let subject = try PeopleNames(membership: gate.membership, renamed: [:]).person(person)
       let own = try gate.requireMember()
       guard own.role == .owner else {
@@ -137,7 +137,7 @@ struct OwnerCommand: AsyncParsableCommand {
     func run() async throws {
       let context = try await HouseholdContext.open(options)
       try await Telling.first(context.node)
-      let gate = await context.roleGate()
+      let gate = try await context.roleGate()
       let own = try gate.requireMember()
       guard let offer = gate.membership.offers.last(where: { $0.to == own.id }) else {
         throw CommandFailure(
@@ -187,7 +187,7 @@ struct OwnerCommand: AsyncParsableCommand {
     func run() async throws {
       let context = try await HouseholdContext.open(options)
       try await Telling.first(context.node)
-      let gate = await context.roleGate()
+      let gate = try await context.roleGate()
       let own = try gate.requireMember()
       guard let offer = gate.membership.offers.last(where: { $0.from == own.id }) else {
         throw CommandFailure(

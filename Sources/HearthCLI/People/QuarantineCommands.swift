@@ -95,7 +95,7 @@ struct QuarantineCommand: AsyncParsableCommand {
   /// The next steps for them on this device.
   private static func next(_ context: HouseholdContext) async throws -> String {
     let place = Style.safe(context.zone.name)
-    if await context.node.ending(in: context.zone.group) != nil {
+    if try await context.node.ending(in: context.zone.group) != nil {
       let standing = try await StandingText.Document(of: context.zone, on: context.node)
       let isHere = min(standing.onlyHere, standing.ownQuarantined) > 0
       return "you no longer belong to \(place) and cannot adopt them"
@@ -105,7 +105,7 @@ struct QuarantineCommand: AsyncParsableCommand {
             + "admin can adopt them"
           : "; an owner or admin can, with `hearth quarantine` on their device")
     }
-    let role = await context.node.membership(of: context.zone.group).role(
+    let role = try await context.node.membership(of: context.zone.group).role(
       of: context.node.device)
     return role?.rank ?? 0 >= Role.admin.rank
       ? "adopt them with `hearth quarantine adopt NUMBER`, or leave them: they have no effect"

@@ -52,7 +52,7 @@ enum WaitingEntries {
 
   /// Returns the join of a name or of digits of the device's id; nil if there is none.
   static func find(_ text: String, in context: HouseholdContext) async throws -> WaitingEntry? {
-    let waiting = await context.node.membership(of: context.zone.group).entries.waiting
+    let waiting = try await context.node.membership(of: context.zone.group).entries.waiting
     let digits = text.lowercased()
     if digits.utf8.count >= 4, digits.allSatisfy(\.isHexDigit),
       let found = waiting.first(where: { $0.device.hex.hasPrefix(digits) })
@@ -89,7 +89,7 @@ enum WaitingEntries {
       let device: String
       let role: String?
     }
-    let membership = await context.node.membership(of: context.zone.group)
+    let membership = try await context.node.membership(of: context.zone.group)
     let name = Style.safe(entry.personName)
     let device = "\(Style.safe(entry.deviceName)) (\(ShortID.text(entry.device)))"
     try Confirmation.ask(

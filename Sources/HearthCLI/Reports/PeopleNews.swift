@@ -15,13 +15,13 @@ struct PeopleNews: Sendable {
     _ node: Node, checking check: FileCheck = .some
   ) async throws -> (SyncReport, PeopleNews) {
     let known = try await node.notices().count
-    let before = await people(of: node)
+    let before = try await people(of: node)
     var report = try await node.sync(checking: check)
     var news = PeopleNews()
     news.remarks += try await node.notices().dropFirst(known)
       .filter { [.people, .recovery, .access, .newLife, .difference, .damage].contains($0.kind) }
       .map { Style.safe($0.text) }
-    news.remarks += await lookAlikes(on: node, since: before)
+    news.remarks += try await lookAlikes(on: node, since: before)
     let admitted = await node.lastAdmissions
     for zone in admitted {
       news.lines.append(try await admission(to: zone, on: node))
@@ -46,7 +46,7 @@ struct PeopleNews: Sendable {
   /// Returns that this device was admitted to a household, and by whom.
   private static func admission(to zone: ZoneID, on node: Node) async throws -> String {
     let context = try await HouseholdContext.of(zone, node: node)
-    let membership = await node.membership(of: context.zone.group)
+    let membership = try await node.membership(of: context.zone.group)
     let role = membership.role(of: await node.device)
     return "joined \(Style.safe(context.zone.name)) as \(role?.name ?? "nobody")"
       + (admitter(of: await node.device, in: membership).map {
@@ -56,7 +56,7 @@ struct PeopleNews: Sendable {
 
   /// Returns remarks on a household: its end for this device, or who and what awaits an answer.
   private static func remarks(on zone: ZoneState, of node: Node) async throws -> [String] {
-    if let ending = await node.ending(in: zone.group), ending.kind != .left {
+    if let ending = try await node.ending(in: zone.group), ending.kind != .left {
       let line =
         EndingText.line(ending, household: zone.name)
         + ": you keep the data on this device and receive nothing new"
@@ -65,10 +65,10 @@ struct PeopleNews: Sendable {
     }
     var remarks = try await comers(to: zone, on: node)
     if try await node.diagnostics.awaitsSnapshot(in: zone.group) {
-      let names = await node.diagnostics.awaitedSnapshotAuthors(in: zone.group)
+      let names = try await node.diagnostics.awaitedSnapshotAuthors(in: zone.group)
       remarks.append("\(Style.safe(zone.name)): \(StandingText.awaited(from: names))")
     }
-    let membership = await node.membership(of: zone.group)
+    let membership = try await node.membership(of: zone.group)
     let own = membership.person(of: await node.device)?.id
     if let offer = membership.offers.last(where: { $0.to == own }) {
       remarks.append(
@@ -98,10 +98,10 @@ struct PeopleNews: Sendable {
   }
 
   /// Returns the members of each household of this device.
-  private static func people(of node: Node) async -> [GroupID: Set<PersonID>] {
+  private static func people(of node: Node) async throws -> [GroupID: Set<PersonID>] {
     var people: [GroupID: Set<PersonID>] = [:]
     for zone in await node.dataZones() where zone.database == .shared {
-      people[zone.group] = Set(await node.membership(of: zone.group).people.map(\.id))
+      people[zone.group] = Set(try await node.membership(of: zone.group).people.map(\.id))
     }
     return people
   }
@@ -109,11 +109,11 @@ struct PeopleNews: Sendable {
   /// Returns warnings about new members whose names look like those of others.
   private static func lookAlikes(
     on node: Node, since before: [GroupID: Set<PersonID>]
-  ) async -> [String] {
+  ) async throws -> [String] {
     var warnings: [String] = []
     for zone in await node.dataZones() where zone.database == .shared {
       guard let known = before[zone.group] else { continue }
-      let membership = await node.membership(of: zone.group)
+      let membership = try await node.membership(of: zone.group)
       for person in membership.people where !known.contains(person.id) {
         let warning = PersonChoice.lookAlikeWarning(
           ofNewcomer: person.name, person.id, in: membership, zone.name)
@@ -125,14 +125,16 @@ struct PeopleNews: Sendable {
 
   /// Returns the join requests and pending joins of a household.
   private static func comers(to zone: ZoneState, on node: Node) async throws -> [String] {
-    [try await requests(to: zone, on: node), await waiting(in: zone, on: node)].compactMap { $0 }
+    [try await requests(to: zone, on: node), try await waiting(in: zone, on: node)].compactMap {
+      $0
+    }
   }
 
   /// Returns the join requests of a household; nil if there are none.
   private static func requests(to zone: ZoneState, on node: Node) async throws -> String? {
     let waiting = try await node.admissions.waiting(of: zone.group).filter { $0.usedBy == nil }
     guard !waiting.isEmpty else { return nil }
-    let known = await ShownNames(of: node.membership(of: zone.group))
+    let known = try await ShownNames(of: node.membership(of: zone.group))
     let names = waiting.map {
       Style.safe(known.name(ofNewcomer: $0.request.personName, on: $0.request.device))
     }
@@ -141,8 +143,8 @@ struct PeopleNews: Sendable {
   }
 
   /// Returns the pending joins, for people who may approve them; nil if there are none.
-  private static func waiting(in zone: ZoneState, on node: Node) async -> String? {
-    let membership = await node.membership(of: zone.group)
+  private static func waiting(in zone: ZoneState, on node: Node) async throws -> String? {
+    let membership = try await node.membership(of: zone.group)
     let confirmable = membership.entries.confirmable(by: await node.device)
     let names = membership.entries.waiting.filter { confirmable.contains($0.id) }
       .map { Style.safe($0.personName) }

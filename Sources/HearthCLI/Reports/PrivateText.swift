@@ -117,7 +117,7 @@ enum PrivateText {
 
   /// Returns the devices that ask to share the private database.
   static func requests(to node: Node) async throws -> [WaitingJoin] {
-    guard let zone = await node.privateDatabase.zone(), await node.ending(in: zone.group) == nil
+    guard let zone = await node.privateDatabase.zone(), try await node.ending(in: zone.group) == nil
     else {
       return []
     }

@@ -45,8 +45,8 @@ struct ScopeText: Encodable {
     case households, privateDatabase
   }
 
-  init(_ setting: TransportSetting, on node: Node) async {
-    let carried = await node.transports.groups(over: setting)
+  init(_ setting: TransportSetting, on node: Node) async throws {
+    let carried = try await node.transports.groups(over: setting)
     isEverything = setting.scope == nil
     let zones = await node.dataZones().filter { carried.contains($0.group) }
     households = zones.filter { $0.database == .shared }.map(\.name)

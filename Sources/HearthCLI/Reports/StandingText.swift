@@ -71,17 +71,17 @@ enum StandingText {
     let offeredBy: String?
 
     init(of zone: ZoneState, on node: Node) async throws {
-      let membership = await node.membership(of: zone.group)
+      let membership = try await node.membership(of: zone.group)
       let own = membership.person(of: await node.device)?.id
-      ended = await node.ending(in: zone.group).map {
+      ended = try await node.ending(in: zone.group).map {
         End(
           kind: $0.kind.rawValue, by: $0.personName, at: MomentText.iso($0.milliseconds),
           text: EndingText.line($0, household: zone.name))
       }
-      unopenedKeys = await node.diagnostics.unopenedKeys(in: zone.group)
+      unopenedKeys = try await node.diagnostics.unopenedKeys(in: zone.group)
       awaitsSnapshot = try await node.diagnostics.awaitsSnapshot(in: zone.group)
       awaitedFrom =
-        awaitsSnapshot ? await node.diagnostics.awaitedSnapshotAuthors(in: zone.group) : nil
+        awaitsSnapshot ? try await node.diagnostics.awaitedSnapshotAuthors(in: zone.group) : nil
       let refuted = try await node.diagnostics.refutedSnapshot(in: zone.group)
       refutedSnapshotBy = refuted?.maker
       refutedBy = refuted?.others
@@ -291,7 +291,7 @@ enum StandingText {
 
   /// Returns the changes that other devices of a household report and no transport delivered.
   static func withheld(of zone: ZoneState, on node: Node) async throws -> [Document.Withheld] {
-    guard await node.ending(in: zone.group) == nil else { return [] }
+    guard try await node.ending(in: zone.group) == nil else { return [] }
     return try await node.diagnostics.withheldChanges(in: zone.group).map {
       Document.Withheld(
         device: $0.authorName, person: $0.personName, changes: $0.count, witness: $0.witnessName,

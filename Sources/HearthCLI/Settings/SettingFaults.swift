@@ -27,7 +27,7 @@ struct SettingFaultText: Encodable, Sendable {
       try HouseholdSettings.faults(in: source) { SettingKey.isKnownHere($0, $1) }
     }
     guard !faults.isEmpty else { return [] }
-    let membership = await node.membership(of: zone.group)
+    let membership = try await node.membership(of: zone.group)
     return faults.map { fault in
       let device = fault.version.dot.author.device
       return SettingFaultText(

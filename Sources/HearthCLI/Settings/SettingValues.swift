@@ -69,7 +69,7 @@ struct SettingValues: Sendable {
       throw CommandFailure(.failed, "this node has no zone for settings of the \(scope.rawValue)")
     }
     let name = key.name
-    if scope == .person, let ending = await node.ending(in: zone.group) {
+    if scope == .person, let ending = try await node.ending(in: zone.group) {
       throw CommandFailure(
         .notAllowed, EndingText.line(ending, household: "your private database"),
         hint:
@@ -77,7 +77,7 @@ struct SettingValues: Sendable {
           + "only for this device with --scope device")
     }
     if scope == .household {
-      let gate = await RoleGate.of(zone, on: node)
+      let gate = try await RoleGate.of(zone, on: node)
       try gate.check(SettingRecord.operations(name, value, in: zone.id))
     }
     try await node.write(to: zone.id) { source, _ in

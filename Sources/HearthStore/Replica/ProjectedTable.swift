@@ -51,8 +51,13 @@ struct ProjectedTable {
     "\(name(projection, table))_by_\(columns.joined(separator: "_"))"
   }
 
-  /// The statement that creates a table.
-  static func create(_ projection: any Projection, _ table: ProjectionTable) -> String {
+  /// The statements that create a table with its indexes.
+  ///
+  /// - Parameter isTemporary: whether it is in the connection's memory, where it hides a table of
+  ///   the same name in the file.
+  static func create(
+    _ projection: any Projection, _ table: ProjectionTable, isTemporary: Bool = false
+  ) -> [String] {
     let columns = (table.key + table.columns).map { column in
       let storage =
         switch column.type {
@@ -63,9 +68,18 @@ struct ProjectedTable {
       return ", \(TypeTable.quoted(column.name)) \(storage)"
     }
     let key = table.key.map { ", " + TypeTable.quoted($0.name) }.joined()
-    return """
-      CREATE TABLE \(TypeTable.quoted(name(projection, table)))(
+    let name = TypeTable.quoted(name(projection, table))
+    let place = isTemporary ? "temp." : ""
+    let indexes = table.indexes.map { columns in
+      let list = columns.map { ", " + TypeTable.quoted($0) }.joined()
+      let index = TypeTable.quoted(indexName(projection, table, columns))
+      return "CREATE INDEX \(place)\(index) ON \(name)(zone\(list))"
+    }
+    return [
+      """
+      CREATE TABLE \(place)\(name)(
         zone INTEGER NOT NULL\(columns.joined()), PRIMARY KEY(zone\(key))) WITHOUT ROWID
       """
+    ] + indexes
   }
 }

@@ -12,7 +12,7 @@ final class ProjectionCache {
   private var queries: [RangeShape: RangeQuery] = [:]
   private var tables: [String: [ProjectedTable]] = [:]
   /// Each group's last fold, so that the next one does not verify the same signatures again.
-  private var lastMemberships: [GroupID: Membership] = [:]
+  private(set) var lastMemberships: [GroupID: Membership] = [:]
 
   init(connection: Connection, zones: SQLiteZones, records: SQLiteRecords) {
     self.connection = connection

@@ -85,7 +85,8 @@ package final class ReplicaStore: Store {
       }
       (records, self.projections, self.queries) = (stored, derived, queries)
       drafts = SQLiteDrafts(
-        connection: connection, zones: zones, records: stored, projections: derived)
+        connection: connection, zones: zones, records: stored, projections: derived,
+        path: vfs == nil && path != ReplicaFile.inMemoryPath ? path : nil)
     } catch {
       throw ReplicaFile.opened(error, path: path)
     }

@@ -10,11 +10,14 @@ package final class SQLiteDrafts: DraftStore {
   private let zones: SQLiteZones
   private let records: SQLiteRecords
   private let projections: SQLiteProjections
+  /// The path of the file, if further connections can open it.
+  private let path: String?
 
   init(
     connection: Connection, zones: SQLiteZones, records: SQLiteRecords,
-    projections: SQLiteProjections
+    projections: SQLiteProjections, path: String?
   ) {
+    self.path = path
     self.connection = connection
     self.zones = zones
     self.records = records
@@ -29,10 +32,13 @@ package final class SQLiteDrafts: DraftStore {
     try zones.drafting(zone, body)
   }
 
-  package func derive(
-    of zone: ZoneID, from place: DerivationPlace?, atMost count: Int
-  ) throws -> DerivationPlace? {
-    try zones.drafting(zone) { try projections.fill(zone, from: place, atMost: count) }
+  package func derivation(of zone: ZoneID) throws -> any DraftDerivation {
+    guard let path else { return try RowList(of: zone, zones: zones, projections) }
+    return try SideDerivation(of: zone, path: path, projections, tables: records.tables)
+  }
+
+  package func insert(_ rows: [DerivedValues], in zone: ZoneID) throws {
+    try zones.drafting(zone) { try projections.insert(rows, in: zone) }
   }
 
   package func exchange(of zone: ZoneID) throws {

@@ -15,6 +15,15 @@ package final class SQLiteProjections: ProjectionStore {
   private var connection: Connection { cache.connection }
   private var zones: SQLiteZones { cache.zones }
 
+  /// The same projections on another connection, which knows who belongs to which group.
+  func copy(on connection: Connection, _ zones: SQLiteZones, _ records: SQLiteRecords)
+    -> SQLiteProjections
+  {
+    let cache = ProjectionCache(connection: connection, zones: zones, records: records)
+    for (group, membership) in memberships { cache.take(membership, of: group) }
+    return SQLiteProjections(projections, cache: cache)
+  }
+
   /// Creates the tables of projections, and rebuilds one whose version has changed.
   ///
   /// A projection that this program does not maintain becomes stale with the next write. It is
@@ -31,13 +40,7 @@ package final class SQLiteProjections: ProjectionStore {
       for table in projection.tables {
         let name = ProjectedTable.name(projection, table)
         try connection.execute("DROP TABLE IF EXISTS \(TypeTable.quoted(name))")
-        try connection.execute(ProjectedTable.create(projection, table))
-        for columns in table.indexes {
-          let list = columns.map { ", " + TypeTable.quoted($0) }.joined()
-          let index = ProjectedTable.indexName(projection, table, columns)
-          try connection.execute(
-            "CREATE INDEX \(TypeTable.quoted(index)) ON \(TypeTable.quoted(name))(zone\(list))")
-        }
+        for sql in ProjectedTable.create(projection, table) { try connection.execute(sql) }
       }
       connection.forgetStatements()
       for zone in zones.ids {
@@ -98,38 +101,107 @@ package final class SQLiteProjections: ProjectionStore {
     if !keys.isEmpty { try projection.update(keys, from: view, to: view) }
   }
 
-  /// Derives the rows of some more records of a zone whose tables were empty at first.
-  ///
-  /// - Returns: Where the next call continues; nil when every row is there.
-  func fill(
-    _ zone: ZoneID, from start: DerivationPlace?, atMost count: Int
-  ) throws -> DerivationPlace? {
-    var place = start ?? DerivationPlace()
-    while place.projection < projections.count {
-      let projection = projections[place.projection]
-      guard place.type < projection.fillingTypes.count else {
-        place.type = 0
-        place.pass += 1
-        if place.pass >= projection.fillingPasses {
-          place.pass = 0
-          place.projection += 1
-        }
-        continue
-      }
-      let type = projection.fillingTypes[place.type]
+  /// How many records are given to a projection at once while empty tables are filled.
+  private static let filledRecords = 64
+
+  /// Fills the tables of a zone, which are empty, from its records.
+  private func fill(_ zone: ZoneID) throws {
+    for projection in projections {
       let view = try ProjectionView(projection, cache: cache, zone: zone)
-      let ids = try view.ids(of: type, after: place.last, atMost: count)
-      guard let last = ids.last else {
-        place.type += 1
-        place.last = nil
+      for pass in 0..<projection.fillingPasses {
+        for type in projection.fillingTypes {
+          var last: RecordID?
+          while true {
+            let ids = try view.ids(of: type, after: last, atMost: SQLiteProjections.filledRecords)
+            guard let end = ids.last else { break }
+            let keys = ids.map { RecordKey(type: type, id: $0) }
+            try projection.fill(keys, pass: pass, from: view, to: view)
+            last = end
+          }
+        }
+      }
+    }
+  }
+
+  /// Fills tables in the connection's memory from the records of a zone.
+  ///
+  /// They hide the tables of the file until ``showTables()``.
+  func fillHidden(_ zone: ZoneID) throws {
+    try connection.run {
+      for projection in projections {
+        for table in projection.tables {
+          for sql in ProjectedTable.create(projection, table, isTemporary: true) {
+            try connection.execute(sql)
+          }
+        }
+      }
+      try connection.readOneState { try fill(zone) }
+    }
+  }
+
+  /// Removes the tables of ``fillHidden(_:)``.
+  func showTables() throws {
+    try connection.run {
+      for projection in projections {
+        for table in projection.tables {
+          let name = TypeTable.quoted(ProjectedTable.name(projection, table))
+          try connection.execute("DROP TABLE IF EXISTS temp.\(name)")
+        }
+      }
+    }
+  }
+
+  /// How far the rows of a zone were read.
+  struct Reading {
+    fileprivate var table = 0
+    fileprivate var statement: Statement?
+  }
+
+  /// Returns the next rows of a zone, table by table, in the order of their keys; none at the end.
+  ///
+  /// Nothing may be written between two calls.
+  func next(
+    in reading: inout Reading, of zone: ZoneID, atMost count: Int
+  ) throws -> [DerivedValues] {
+    let tables = projections.flatMap { one in cache.tables(of: one).map { (one.name, $0) } }
+    let number = try zones.recordNumber(of: zone)
+    var rows: [DerivedValues] = []
+    while rows.count < count, reading.table < tables.count {
+      let (projection, table) = tables[reading.table]
+      let statement: Statement
+      if let open = reading.statement {
+        statement = open
+      } else {
+        statement = try connection.statement(table.selects[0])
+        try statement.bind(number)
+        reading.statement = statement
+      }
+      let types = table.columns.map(\.type)
+      guard try statement.step() else {
+        reading.statement = nil
+        reading.table += 1
         continue
       }
-      try projection.fill(
-        ids.map { RecordKey(type: type, id: $0) }, pass: place.pass, from: view, to: view)
-      place.last = last
-      return place
+      rows.append(
+        DerivedValues(
+          projection: projection, table: table.name,
+          values: try ColumnCodec.row(of: statement, as: types)))
     }
-    return nil
+    return rows
+  }
+
+  /// Writes rows of a zone.
+  func insert(_ rows: [DerivedValues], in zone: ZoneID) throws {
+    var view: ProjectionView?
+    for row in rows {
+      if view?.projection.name != row.projection {
+        guard let projection = projections.first(where: { $0.name == row.projection }) else {
+          throw StoreError(.schema, "there is no projection named \(row.projection)")
+        }
+        view = try ProjectionView(projection, cache: cache, zone: zone)
+      }
+      try view?.put(row.values, in: row.table)
+    }
   }
 
   /// The tables of derived rows, each with the columns of its key besides the zone.
@@ -183,6 +255,9 @@ package final class SQLiteProjections: ProjectionStore {
       try ProjectionView(found, cache: cache, zone: zone).rows(of: table, where: key)
     }
   }
+
+  /// The folds of control logs that the views have made or taken over, by group.
+  package var memberships: [GroupID: Membership] { cache.lastMemberships }
 
   /// Takes over a fold of a group's control log, which the views would otherwise repeat.
   package func take(_ membership: Membership, of group: GroupID) {

@@ -39,13 +39,17 @@ enum ColumnCodec {
     of statement: Statement, as types: some Collection<FieldType>
   ) throws -> [[Value]] {
     var rows: [[Value]] = []
-    while try statement.step() {
-      rows.append(
-        try types.enumerated().map { place, type in
-          try value(in: Int32(place), as: type, of: statement)
-        })
-    }
+    while try statement.step() { rows.append(try row(of: statement, as: types)) }
     return rows
+  }
+
+  /// Reads the row that a statement is at, whose columns have these types.
+  static func row(
+    of statement: Statement, as types: some Collection<FieldType>
+  ) throws -> [Value] {
+    try types.enumerated().map { place, type in
+      try value(in: Int32(place), as: type, of: statement)
+    }
   }
 
   /// Returns the elements of a set as a JSON array, so that `json_each` works on it.

@@ -9,11 +9,13 @@ extension Engine {
   ///   - incarnation: The current incarnation; the caller has decided whether a new one starts.
   ///   - policy: The permissions of each role; the same on every replica.
   ///   - application: The application of the node; the same at each opening.
+  ///   - isFolded: Whether to resolve the memberships now; otherwise ``fold(knowing:)`` does it
+  ///     later. A program that only reads records needs no control log, however long it is.
   ///   - nowMilliseconds: The wall clock.
   package init(
     store: S, identity: DeviceIdentity, incarnation: UInt64, schemaVersion: UInt32 = 1,
     policy: RolePolicy = RolePolicy(), application: ApplicationIdentifier = .household,
-    nowMilliseconds: UInt64
+    isFolded: Bool = true, nowMilliseconds: UInt64
   ) throws {
     self.store = store
     self.identity = identity
@@ -26,9 +28,25 @@ extension Engine {
     memberships = [:]
     clock = HybridClock()
     try load(nowMilliseconds: nowMilliseconds)
+    if isFolded { try fold() }
   }
 
-  /// Reads zones, keys, heads and memberships from the store.
+  /// Resolves the memberships of an engine that was opened without them; else does nothing.
+  ///
+  /// - Parameter known: Earlier folds of the control logs, which are extended.
+  /// - Throws: The store's errors; the engine is then as before. O(n log n) for n operations.
+  package mutating func fold(knowing known: [GroupID: Membership] = [:]) throws {
+    guard !isFolded else { return }
+    var folded = self
+    folded.isFolded = true
+    folded.memberships = known
+    for zone in zones where zone.kind == .control {
+      try MembershipRefresh.refresh(of: zone.group, isLoading: true, in: &folded)
+    }
+    self = folded
+  }
+
+  /// Reads zones, keys and heads from the store.
   private mutating func load(nowMilliseconds: UInt64) throws {
     zones = try store.zones.all().map { stored in
       let secret = try ZoneSecret.recovered(
@@ -51,9 +69,6 @@ extension Engine {
           _ = clock.receive(head.time, nowMilliseconds: nowMilliseconds)
         }
       }
-    }
-    for zone in zones where zone.kind == .control {
-      try MembershipRefresh.refresh(of: zone.group, isLoading: true, in: &self)
     }
   }
 }

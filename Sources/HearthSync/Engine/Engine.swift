@@ -19,6 +19,8 @@ package struct Engine<S: Store> {
   package internal(set) var zones: [ZoneState]
   /// Each group's people and devices.
   var memberships: [GroupID: Membership]
+  /// Whether the memberships are resolved; otherwise only zones and heads may be asked for.
+  package internal(set) var isFolded = false
   /// The clock of new changes.
   var clock: HybridClock
   /// The version of the program's schema, which changes report to others.
@@ -48,7 +50,9 @@ package struct Engine<S: Store> {
 
   /// The people and devices of a group.
   package func membership(of group: GroupID) -> Membership {
-    memberships[group] ?? Membership()
+    // An empty membership in its place would make everybody a stranger.
+    precondition(isFolded, "the engine was asked for people before it folded the control logs")
+    return memberships[group] ?? Membership()
   }
 
   /// The control zone of a group.

@@ -216,27 +216,41 @@ package protocol DraftStore {
   /// Runs a body in which every call for the records, projections and base snapshot of a zone
   /// reaches its draft.
   func writing<Result>(to zone: ZoneID, _ body: () throws -> Result) throws -> Result
-  /// Derives the rows of some more of the draft's records.
-  ///
-  /// - Returns: Where the next call continues; nil when every row is there.
-  func derive(
-    of zone: ZoneID, from place: DerivationPlace?, atMost count: Int
-  ) throws -> DerivationPlace?
+  /// Begins to derive the rows of a draft whose records are all there.
+  func derivation(of zone: ZoneID) throws -> any DraftDerivation
+  /// Writes derived rows to a draft; the body is in a transaction.
+  func insert(_ rows: [DerivedValues], in zone: ZoneID) throws
   /// Exchanges the draft with what it is a draft of.
   func exchange(of zone: ZoneID) throws
   /// Removes some of the draft; returns whether nothing is left.
   func clear(of zone: ZoneID, atMost count: Int) throws -> Bool
 }
 
-/// How far the rows of a draft are derived; only the store understands it.
-package struct DerivationPlace: Sendable {
-  package var projection = 0
-  package var pass = 0
-  package var type = 0
-  /// The last record of the type that was given in this pass.
-  package var last: RecordID?
+/// The derivation of the rows of a draft, which goes on beside other work on the store.
+///
+/// One call follows the other; each may run on another thread.
+package protocol DraftDerivation: Sendable {
+  /// Computes the rows; it takes long for a large zone.
+  func compute() throws
+  /// The next of the computed rows; none at the end.
+  func next(atMost count: Int) throws -> [DerivedValues]
+  /// Frees what the derivation holds; no other call may follow.
+  func close() throws
+}
 
-  package init() {}
+/// One row of a projection's table.
+package struct DerivedValues: Sendable {
+  /// The name of the projection, and that of its table.
+  package let projection: String
+  package let table: String
+  /// The key's values, then the others.
+  package let values: [Value]
+
+  package init(projection: String, table: String, values: [Value]) {
+    self.projection = projection
+    self.table = table
+    self.values = values
+  }
 }
 
 /// Facts about the node, by name.

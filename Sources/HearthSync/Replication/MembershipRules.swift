@@ -15,6 +15,11 @@ package enum MembershipRules {
   /// Has the next start rebuild all records; the caller has a transaction open.
   static func rejudgeAtStart(in store: some Store) throws { try store.facts.set(fact, to: nil) }
 
+  /// Whether the records of a store were judged by the present rules.
+  package static func isFollowed(in store: some Store) throws -> Bool {
+    try store.facts.value(of: fact) == membershipRules
+  }
+
   /// Rebuilds records that an earlier version judged by other membership rules, or that a damaged
   /// log kept from being judged anew.
   ///
@@ -26,7 +31,7 @@ package enum MembershipRules {
   package static func followMembershipRules(
     in engine: inout Engine<some Store>, nowMilliseconds: UInt64
   ) throws {
-    guard try engine.store.facts.value(of: fact) != membershipRules else { return }
+    guard try !isFollowed(in: engine.store) else { return }
     var isWhole = true
     for zone in engine.zones where zone.kind == .data {
       do {

@@ -118,11 +118,32 @@ struct SnapshotLoad<Turns: ReplicaTurns, Link: Transport> {
         }
       }
     }
-    var place: DerivationPlace?
-    repeat {
-      try await ports.turns.aside {}
-      place = try ports.turn { [place] in try draft.derive(from: place, in: $0.store) }
-    } while place != nil
+    try await derive(draft)
+  }
+
+  /// How many derived rows a turn writes.
+  private static var rowsInTurn: Int { 256 }
+
+  /// Derives the rows of everything in the draft.
+  ///
+  /// A row may depend on many records, such as all completions of a daily chore for ten years.
+  /// Therefore only the writing of rows takes turns.
+  private func derive(_ draft: ZoneDraft) async throws {
+    let derivation = try ports.turn { try draft.derivation(in: $0.store) }
+    let count = SnapshotLoad.rowsInTurn
+    do {
+      try await ports.turns.aside { try derivation.compute() }
+      while true {
+        let rows = try await ports.turns.aside { try derivation.next(atMost: count) }
+        guard !rows.isEmpty else { break }
+        try ports.turn { try draft.insert(rows, in: $0.store) }
+      }
+    } catch {
+      // The first error is reported.
+      try? derivation.close()
+      throw error
+    }
+    try derivation.close()
   }
 
   /// Bases the zone on the draft, with the own changes that were made meanwhile.

@@ -29,9 +29,8 @@ struct ZoneDraft: Sendable {
     }.asCache
   }
 
-  /// How many rows one call removes, and of how many records it derives the rows.
+  /// How many rows one call removes.
   private static let clearedRows = 256
-  private static let derivedRecords = 64
 
   /// Whether a load has begun and not ended.
   static func isLeft(of zone: ZoneID, in store: some Store) throws -> Bool {
@@ -62,14 +61,17 @@ struct ZoneDraft: Sendable {
     }
   }
 
-  /// Derives the rows of some more records.
-  ///
-  /// - Returns: Where the next call continues; nil at the end.
-  func derive(from place: DerivationPlace?, in store: some Store) throws -> DerivationPlace? {
+  /// Begins to derive the rows of the records, which are all there.
+  func derivation(in store: some Store) throws -> any DraftDerivation {
+    try check(in: store)
+    return try store.drafts.derivation(of: zone)
+  }
+
+  /// Writes some of the derived rows.
+  func insert(_ rows: [DerivedValues], in store: some Store) throws {
     try store.drafts.transaction {
       try check(in: store)
-      return try store.drafts.derive(
-        of: zone, from: place, atMost: ZoneDraft.derivedRecords)
+      try store.drafts.insert(rows, in: zone)
     }
   }
 

@@ -48,7 +48,7 @@ public final class FamilyMember: Sendable {
     let node = node.node
     let zone = await node.dataZones().first { $0.id.hex == family.zone?.description }
     guard let zone else { return false }
-    return await node.ending(in: zone.group) == nil
+    return try await node.ending(in: zone.group) == nil
   }
 
   /// Syncs once: takes what has arrived, and gives what others lack.
