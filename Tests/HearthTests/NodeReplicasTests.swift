@@ -17,6 +17,8 @@ struct NodeReplicasTests {
     let folder: NodeFolder
     let identity: DeviceIdentity
     var openings = 0
+    /// Whether each opening was told that the process before ended without a word.
+    var abandonments: [Bool] = []
 
     init() throws {
       let path = FileManager.default.temporaryDirectory
@@ -35,8 +37,9 @@ struct NodeReplicasTests {
       return try NodeReplicas(
         lock: lock, waitMilliseconds: 0, anchorFile: DiskAnchorFile(path: folder.anchor),
         now: firstMillisecond
-      ) { [unowned self] in
+      ) { [unowned self] wasAbandoned in
         openings += 1
+        abandonments.append(wasAbandoned)
         let engine = try Engine(
           store: ReplicaStore(path: folder.database, schema: []), identity: identity,
           incarnation: 1, policy: RolePolicy(), isFolded: false, nowMilliseconds: 1)
@@ -97,6 +100,49 @@ struct NodeReplicasTests {
     try home.expect(free: false)
     try replicas.close()
     try home.expect(free: true)
+  }
+
+  @Test("whoever takes the lock learns whether it was given back, and by whom last")
+  func abandoned() throws {
+    let home = try Home()
+    let first = try NodeLock(home.folder)
+    try first.take(waitMilliseconds: 0)
+    #expect(first.wasAbandoned, "of a new folder nothing is known")
+    try first.take(waitMilliseconds: 0)
+    first.giveBack()
+    first.giveBack()
+    let second = try NodeLock(home.folder)
+    try second.take(waitMilliseconds: 0)
+    #expect(!second.wasAbandoned)
+    first.giveBack()
+    #expect(try !first.takeAtOnce(), "whoever does not have it changes nothing")
+    first.leaveQueue()
+    second.giveBack(isSafe: false)
+    #expect(try first.takeAtOnce())
+    #expect(first.wasAbandoned, "the one before could not say that all is on the disk")
+    first.giveBack()
+    do {
+      let ended = try NodeLock(home.folder)
+      try ended.take(waitMilliseconds: 0)
+      #expect(!ended.wasAbandoned)
+    }
+    try second.take(waitMilliseconds: 0)
+    #expect(second.wasAbandoned, "the one before ended with the lock")
+    second.giveBack()
+  }
+
+  @Test("replicas are opened as those of somebody who ended without a word, or not")
+  func openings() throws {
+    let home = try Home()
+    try home.process().close()
+    #expect(home.abandonments == [true])
+    let replicas = try home.process()
+    try replicas.close()
+    #expect(home.abandonments == [true, false])
+    // A program may end without closing its node.
+    do { _ = try home.process() }
+    try home.process().close()
+    #expect(home.abandonments == [true, false, false, false])
   }
 
   @Test("a call within a call holds nobody up when it waits")
@@ -256,7 +302,7 @@ struct NodeReplicasTests {
     func open() throws -> NodeReplicas {
       try NodeReplicas(
         lock: nil, anchorFile: DiskAnchorFile(path: "/nowhere"), now: firstMillisecond
-      ) {
+      ) { _ in
         NodeReplicas.Content(
           engine: try Engine(
             store: ReplicaStore(path: ReplicaStore.inMemoryPath, schema: []), identity: identity,

@@ -332,6 +332,8 @@ extension MemoryStore {
 
     package func insert(_ rows: [DerivedValues], in id: ZoneID) throws {}
 
+    package var settling: (@Sendable () throws -> Void)? { nil }
+
     package func exchange(of id: ZoneID) throws {
       try store.change(id) { $0.exchangeDraft() }
     }

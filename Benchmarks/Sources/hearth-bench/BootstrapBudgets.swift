@@ -76,7 +76,7 @@ struct BootstrapBudgets {
     }
     var life = try await FamilyLife(
       of: host, in: zone, clock, days: days, completions: records - FamilyLife.chores)
-    try await life.live()
+    try await life.live(syncingEvery: 4)
     _ = try await host.sync()
     try await host.close()
     return zone

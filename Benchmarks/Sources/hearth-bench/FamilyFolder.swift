@@ -79,8 +79,13 @@ struct FamilyLife {
   }
 
   /// Lives through all days; afterwards the clock shows the last one.
-  mutating func live() async throws {
-    for day in 0...days { try await live(day: day) }
+  ///
+  /// - Parameter interval: how many days lie between two syncs; nil for none.
+  mutating func live(syncingEvery interval: Int? = nil) async throws {
+    for day in 0...days {
+      try await live(day: day)
+      if let interval, day % interval == 0 { _ = try await node.sync() }
+    }
   }
 
   private func today() throws -> CivilDate {

@@ -6,12 +6,22 @@ import Glibc
 /// The lock belongs to the open file, so the system drops it when the process ends, however. A
 /// process that finds it taken queues by a second lock, which everybody takes first: otherwise an
 /// exchange, which gives the lock back for moments only, would keep all others out.
+///
+/// The file says whether the last holder gave the lock back, or ended with it.
 final class NodeLock {
+  /// What the file holds while somebody has the lock, and after it was given back.
+  private static let heldMark: UInt8 = 1
+  private static let freeMark: UInt8 = 0
+
   private static let pollMicroseconds: UInt32 = 1_000
 
   private let descriptor: Int32
   private let queue: Int32
   private let path: String
+  private var isHeld = false
+  /// Whether the holder before this one ended without giving the lock back, or could not say that
+  /// all it wrote is on the disk.
+  private(set) var wasAbandoned = true
 
   /// Opens the lock of a node's folder; it is not taken yet.
   init(_ folder: NodeFolder) throws {
@@ -38,6 +48,7 @@ final class NodeLock {
     try lock(queue, until: end)
     defer { flock(queue, LOCK_UN) }
     try lock(descriptor, until: end)
+    begin()
   }
 
   /// Takes the lock if nobody has it; else keeps the place in the queue for the next try.
@@ -48,7 +59,22 @@ final class NodeLock {
       return false
     }
     flock(queue, LOCK_UN)
+    begin()
     return true
+  }
+
+  private func begin() {
+    guard !isHeld else { return }
+    isHeld = true
+    var mark = NodeLock.heldMark
+    // A new file is empty, and one that cannot be read says nothing.
+    wasAbandoned = pread(descriptor, &mark, 1, 0) != 1 || mark != NodeLock.freeMark
+    write(NodeLock.heldMark)
+  }
+
+  private func write(_ mark: UInt8) {
+    // Where this fails the file does not say that the lock was given back, which is only slower.
+    _ = withUnsafeBytes(of: mark) { pwrite(descriptor, $0.baseAddress, 1, 0) }
   }
 
   /// Gives up the place in the queue.
@@ -64,7 +90,11 @@ final class NodeLock {
   }
 
   /// Gives back the lock, or the place in the queue.
-  func giveBack() {
+  ///
+  /// - Parameter isSafe: whether everything that was written under the lock is on the disk.
+  func giveBack(isSafe: Bool = true) {
+    if isHeld, isSafe { write(NodeLock.freeMark) }
+    isHeld = false
     flock(descriptor, LOCK_UN)
     flock(queue, LOCK_UN)
   }

@@ -56,8 +56,9 @@ final class NodeCore {
     }
     replicas = try NodeReplicas(
       lock: lock, anchorFile: DiskAnchorFile(path: folder.anchor), now: now
-    ) {
-      try NodeReplicas.Content(of: folder, as: identity, schema, nowMilliseconds: now())
+    ) { wasAbandoned in
+      try NodeReplicas.Content(
+        of: folder, as: identity, schema, wasAbandoned: wasAbandoned, nowMilliseconds: now())
     }
   }
 

@@ -76,7 +76,7 @@ extension NodeReplicas {
     let (own, moment) = (engine, now())
     return try NodeReplicas(
       lock: nil, isShared: false, anchorFile: NoAnchorFile(), now: now
-    ) {
+    ) { _ in
       let store = try ReplicaStore(path: ReplicaStore.inMemoryPath, schema: [])
       return NodeReplicas.Content(
         engine: try Engine(

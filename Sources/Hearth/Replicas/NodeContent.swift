@@ -56,10 +56,12 @@ package struct NodeSchema: Sendable {
 extension NodeReplicas.Content {
   private static let profileFact = JSONFact.named("profile", of: NodeProfile.self)
 
-  private static func openStore(_ folder: NodeFolder, _ schema: NodeSchema) throws -> ReplicaStore {
+  private static func openStore(
+    _ folder: NodeFolder, _ schema: NodeSchema, wasAbandoned: Bool = true
+  ) throws -> ReplicaStore {
     try ReplicaStore(
       path: folder.database, schema: schema.records, projections: schema.projections,
-      application: schema.application, lookups: schema.lookups)
+      application: schema.application, lookups: schema.lookups, takesOverLog: wasAbandoned)
   }
 
   /// Makes a new database that says whose it is.
@@ -83,12 +85,13 @@ extension NodeReplicas.Content {
 
   /// Reads what a node's database holds, without folding the control logs.
   ///
+  /// - Parameter wasAbandoned: whether the process that wrote last ended without a word.
   /// - Throws: `corrupt` if it is empty or another device's.
   init(
-    of folder: NodeFolder, as identity: DeviceIdentity, _ schema: NodeSchema,
+    of folder: NodeFolder, as identity: DeviceIdentity, _ schema: NodeSchema, wasAbandoned: Bool,
     nowMilliseconds: UInt64
   ) throws {
-    let store = try Self.openStore(folder, schema)
+    let store = try Self.openStore(folder, schema, wasAbandoned: wasAbandoned)
     guard let profile = try store.facts.value(of: Self.profileFact) else {
       throw HearthError(
         .corrupt,

@@ -18,7 +18,10 @@ final class NodeReplicas: ReplicaTurns {
   }
 
   /// How replicas are opened: at first, and again after another process has written.
-  typealias Opening = () throws -> Content
+  ///
+  /// It is told whether the process that wrote last may have left a write-ahead log that is not on
+  /// the disk.
+  typealias Opening = (_ wasAbandoned: Bool) throws -> Content
 
   /// The replicas as they stand; folded for calls that work on them, not for those that only read.
   var engine: Engine<ReplicaStore>
@@ -65,7 +68,7 @@ final class NodeReplicas: ReplicaTurns {
     self.now = now
     self.waitMilliseconds = waitMilliseconds
     self.open = open
-    let content = try open()
+    let content = try open(lock?.wasAbandoned ?? true)
     engine = content.engine
     profile = content.profile
     store = content.engine.store
@@ -83,6 +86,11 @@ final class NodeReplicas: ReplicaTurns {
     for zone in engine.zones where zone.kind == .control {
       store.projections.take(engine.membership(of: zone.group), of: zone.group)
     }
+  }
+
+  deinit {
+    // Nobody is left to be told of a failure; the lock then says that it was not given back.
+    try? close()
   }
 
   func turn<Result>(
@@ -279,7 +287,8 @@ final class NodeReplicas: ReplicaTurns {
     do {
       try readAnew()
     } catch {
-      lock?.giveBack()
+      // Nobody has taken the log over.
+      lock?.giveBack(isSafe: false)
       throw error
     }
     isHeld = true
@@ -288,7 +297,7 @@ final class NodeReplicas: ReplicaTurns {
   /// Gives the lock back where every call waits.
   private func letGo() {
     guard isHeld, workingCount == 0, waitingCount > 0 else { return }
-    lock?.giveBack()
+    lock?.giveBack(isSafe: !store.hasUnsafeLog)
     isHeld = false
   }
 
@@ -296,7 +305,7 @@ final class NodeReplicas: ReplicaTurns {
   private func readAnew() throws {
     guard lock != nil, try store.wasChangedElsewhere else { return }
     let (former, wasFolded) = (store, engine.isFolded)
-    let content = try open()
+    let content = try open(lock?.wasAbandoned ?? true)
     engine = content.engine
     profile = content.profile
     store = content.engine.store
@@ -317,11 +326,14 @@ final class NodeReplicas: ReplicaTurns {
   func close() throws {
     guard !isClosed else { return }
     isClosed = true
+    var isSafe = false
     defer {
-      lock?.giveBack()
+      lock?.giveBack(isSafe: isSafe)
       isHeld = false
     }
+    let hadUnsafeLog = store.hasUnsafeLog
     try store.close()
+    isSafe = !hadUnsafeLog
   }
 
   private static let closed = HearthError(.closed, "the node was closed")

@@ -8,7 +8,7 @@ enum ReplicaFile {
   static let inMemoryPath = ":memory:"
 
   /// Opens or creates the file.
-  static func open(_ path: String, vfs: String?) throws -> DatabaseQueue {
+  static func open(_ path: String, takesOverLog: Bool, vfs: String?) throws -> DatabaseQueue {
     // SQLite treats a file that is too short for a header as empty, and overwrites it.
     let size =
       vfs != nil
@@ -26,6 +26,8 @@ enum ReplicaFile {
       try ReplicaFile.refuseForeign(database, path: path)
       try database.execute(sql: "PRAGMA synchronous = \(Connection.durableLevel)")
       try database.execute(sql: "PRAGMA journal_mode = WAL")
+      try database.execute(sql: "PRAGMA wal_autocheckpoint = \(ReplicaFile.logPages)")
+      try database.execute(sql: "PRAGMA journal_size_limit = \(ReplicaFile.keptLogBytes)")
       try database.execute(sql: "PRAGMA temp_store = MEMORY")
       try database.execute(sql: "PRAGMA cache_size = -8000")
       try database.execute(sql: "PRAGMA mmap_size = 0")
@@ -41,7 +43,7 @@ enum ReplicaFile {
       guard isSafe || path == inMemoryPath || Mutant.neverSyncs.isActive else {
         throw StoreError(.io, "the database at \(path) cannot be opened for durable writing")
       }
-      try ReplicaFile.takeOverLog(of: queue)
+      if takesOverLog { try ReplicaFile.takeOverLog(of: queue) }
       return queue
     } catch {
       throw opened(error, path: path)
@@ -75,6 +77,25 @@ enum ReplicaFile {
     try queue.inDatabase { database in
       _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }
+  }
+
+  /// The pages of a write-ahead log from which on a commit moves them to the file, at 4 KiB each.
+  ///
+  /// The commit waits for the disk then, so it should happen rarely; a closed database has no log.
+  private static let logPages = 8_192
+  /// How much of the log's file stays for the next one.
+  private static let keptLogBytes = 4 * 1_024 * 1_024
+
+  /// Moves what is committed from the write-ahead log to the file, on a connection of its own, as
+  /// far as no reader needs it; nobody waits for that.
+  static func moveLog(of path: String) throws {
+    var configuration = Configuration()
+    configuration.label = "hearth-log"
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    try queue.inDatabase { database in
+      _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(PASSIVE)")
+    }
+    try queue.close()
   }
 
   /// The length of an SQLite file's header.

@@ -38,15 +38,18 @@ package final class ReplicaStore: Store {
   ///   - projections: the derived tables to maintain.
   ///   - application: the program's application. A file of another one is refused.
   ///   - lookups: what queries of the record types rely on.
+  ///   - takesOverLog: whether an earlier process may have left a write-ahead log that is not on
+  ///     the disk. Taking it over waits for readers, and copies all of it.
   ///   - vfs: the name of a VFS registered with SQLite that contains the file; nil for the
   ///     system's.
   /// - Throws: `StoreError`, with the fault of the file and the remedy.
   package init(
     path: String, schema: [RecordSchema], projections: [any Projection] = [],
-    application: ApplicationIdentifier = .household, lookups: [TypeLookups] = [], vfs: String? = nil
+    application: ApplicationIdentifier = .household, lookups: [TypeLookups] = [],
+    takesOverLog: Bool = true, vfs: String? = nil
   ) throws {
     self.path = path
-    let queue = try ReplicaFile.open(path, vfs: vfs)
+    let queue = try ReplicaFile.open(path, takesOverLog: takesOverLog, vfs: vfs)
     do {
       try ReplicaStore.migrate(queue, path: path)
       connection = try Connection(queue: queue)
@@ -77,9 +80,8 @@ package final class ReplicaStore: Store {
         let derived = SQLiteProjections(projections, cache: cache)
         try derived.prepare()
         let sources = QueryTable.all(lookups, in: tables)
-        for source in sources {
-          try QueryPreparation(connection: connection, facts: facts).prepare(source)
-        }
+        let preparation = QueryPreparation(connection: connection, facts: facts)
+        for source in sources { try preparation.prepare(source) }
         let queries = SQLiteQueries(connection: connection, zones: zones, sources: sources)
         return (records, derived, queries)
       }
@@ -116,6 +118,9 @@ package final class ReplicaStore: Store {
 
   /// Whether another connection has written since this one was opened.
   package var wasChangedElsewhere: Bool { get throws { try connection.wasChangedElsewhere() } }
+
+  /// Whether the write-ahead log may hold a commit that is not on the disk, after a failed sync.
+  package var hasUnsafeLog: Bool { connection.hasUnsafeLog }
 
   /// Closes the database; no other call may follow.
   package func close() throws {

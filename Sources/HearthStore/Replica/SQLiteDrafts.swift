@@ -41,6 +41,11 @@ package final class SQLiteDrafts: DraftStore {
     try zones.drafting(zone) { try projections.insert(rows, in: zone) }
   }
 
+  package var settling: (@Sendable () throws -> Void)? {
+    guard let path else { return nil }
+    return { try ReplicaFile.moveLog(of: path) }
+  }
+
   package func exchange(of zone: ZoneID) throws {
     try zones.exchangeDraft(of: zone)
     records.touchAll(of: zone)

@@ -21,6 +21,8 @@ final class Connection {
   private var isClosed = false
   /// Whether a body runs in a transaction, even one that SQLite has ended already.
   private var isTransacting = false
+  /// Whether the write-ahead log may hold frames that are not on the disk, after a failed sync.
+  private(set) var hasUnsafeLog = false
   /// The error of a savepoint that could not be undone: the transaction must not be committed.
   private var failure: (any Error)?
   /// SQLite's number of the database as other connections had left it at the beginning.
@@ -185,7 +187,10 @@ final class Connection {
   private func emptyLog() {
     guard !isInTransaction else { return }
     // The disk is failing; the first error is reported.
-    try? executeAnyway("PRAGMA wal_checkpoint(TRUNCATE)")
+    let checkpoint = try? Statement("PRAGMA wal_checkpoint(TRUNCATE)", on: handle)
+    let isDone = (try? checkpoint?.step()) ?? false
+    // The first column says whether a reader or writer was in the way.
+    hasUnsafeLog = !isDone || checkpoint?.int(0) != 0
   }
 
   /// Returns a prepared statement, compiled once per text, ready to be bound.

@@ -220,6 +220,9 @@ package protocol DraftStore {
   func derivation(of zone: ZoneID) throws -> any DraftDerivation
   /// Writes derived rows to a draft; the body is in a transaction.
   func insert(_ rows: [DerivedValues], in zone: ZoneID) throws
+  /// What moves the transactions so far to where they stay, beside other work on the store; nil if
+  /// there is nothing to move.
+  var settling: (@Sendable () throws -> Void)? { get }
   /// Exchanges the draft with what it is a draft of.
   func exchange(of zone: ZoneID) throws
   /// Removes some of the draft; returns whether nothing is left.

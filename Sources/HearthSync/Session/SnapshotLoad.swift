@@ -105,6 +105,7 @@ struct SnapshotLoad<Turns: ReplicaTurns, Link: Transport> {
       }
     }
     var rest = snapshot
+    var turns = 0
     while true {
       let (slice, further) = try await ports.turns.aside { [rest] in
         var rest = rest
@@ -117,8 +118,24 @@ struct SnapshotLoad<Turns: ReplicaTurns, Link: Transport> {
           try SnapshotLoading.insert(slice, into: draft.zone, in: $0)
         }
       }
+      try await settle(after: &turns)
     }
     try await derive(draft)
+  }
+
+  /// After how many turns that write a draft their transactions are settled.
+  private static var turnsBeforeSettling: Int { 6 }
+
+  /// Settles the transactions of the draft aside, every few turns.
+  ///
+  /// Each touches pages all over the tables' indexes. Sooner or later somebody would have to wait
+  /// until all of them have been moved.
+  private func settle(after turns: inout Int) async throws {
+    turns += 1
+    guard turns.isMultiple(of: SnapshotLoad.turnsBeforeSettling),
+      let settling = try ports.turn({ $0.store.drafts.settling })
+    else { return }
+    try await ports.turns.aside { try settling() }
   }
 
   /// How many derived rows a turn writes.
@@ -131,12 +148,14 @@ struct SnapshotLoad<Turns: ReplicaTurns, Link: Transport> {
   private func derive(_ draft: ZoneDraft) async throws {
     let derivation = try ports.turn { try draft.derivation(in: $0.store) }
     let count = SnapshotLoad.rowsInTurn
+    var turns = 0
     do {
       try await ports.turns.aside { try derivation.compute() }
       while true {
         let rows = try await ports.turns.aside { try derivation.next(atMost: count) }
         guard !rows.isEmpty else { break }
         try ports.turn { try draft.insert(rows, in: $0.store) }
+        try await settle(after: &turns)
       }
     } catch {
       // The first error is reported.
