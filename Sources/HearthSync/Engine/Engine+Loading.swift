@@ -31,7 +31,8 @@ extension Engine {
     if isFolded { try fold() }
   }
 
-  /// Resolves the memberships of an engine that was opened without them; else does nothing.
+  /// Opens the epoch keys and resolves the memberships of an engine that was opened without them;
+  /// else does nothing.
   ///
   /// - Parameter known: Earlier folds of the control logs, which are extended.
   /// - Throws: The store's errors; the engine is then as before. O(n log n) for n operations.
@@ -40,23 +41,27 @@ extension Engine {
     var folded = self
     folded.isFolded = true
     folded.memberships = known
+    for stored in try store.zones.all() {
+      // Each key has guarded memory of its own, which costs more than to decrypt it.
+      let epochs = try stored.wrappedEpochs.map { wrapped in
+        try EpochKey.recovered(
+          wrapped, by: identity, groupID: stored.group.bytes, zoneID: stored.id.bytes)
+      }
+      folded.zones[try place(of: stored.id)].hold(epochs)
+    }
     for zone in zones where zone.kind == .control {
       try MembershipRefresh.refresh(of: zone.group, isLoading: true, in: &folded)
     }
     self = folded
   }
 
-  /// Reads zones, keys and heads from the store.
+  /// Reads zones, their secrets and heads from the store.
   private mutating func load(nowMilliseconds: UInt64) throws {
     zones = try store.zones.all().map { stored in
       let secret = try ZoneSecret.recovered(
         stored.wrappedSecret, by: identity, zoneID: stored.id.bytes)
-      let epochs = try stored.wrappedEpochs.map { wrapped in
-        try EpochKey.recovered(
-          wrapped, by: identity, groupID: stored.group.bytes, zoneID: stored.id.bytes)
-      }
       return ZoneState(
-        stored, secret: secret, epochs: epochs, heads: try store.zones.heads(of: stored.id))
+        stored, secret: secret, epochs: [], heads: try store.zones.heads(of: stored.id))
     }
     zones.sort { $0.id < $1.id }
     privateGroup = try PrivateGroupChoice.stored(in: self)

@@ -19,7 +19,8 @@ package struct Engine<S: Store> {
   package internal(set) var zones: [ZoneState]
   /// Each group's people and devices.
   var memberships: [GroupID: Membership]
-  /// Whether the memberships are resolved; otherwise only zones and heads may be asked for.
+  /// Whether the epoch keys are open and the memberships resolved; otherwise only zones and heads
+  /// may be asked for.
   package internal(set) var isFolded = false
   /// The clock of new changes.
   var clock: HybridClock

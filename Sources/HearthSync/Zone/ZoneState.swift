@@ -75,6 +75,9 @@ package struct ZoneState: Sendable {
   /// The number of known epoch keys.
   package var epochCount: Int { epochs.count }
 
+  /// Takes over the keys that this device keeps, in the order in which it learned them.
+  mutating func hold(_ kept: [EpochKey]) { epochs = kept }
+
   /// Adds a key unless it is known already.
   mutating func learn(_ epoch: EpochKey) {
     if self.epoch(id: epoch.id) == nil { epochs.append(epoch) }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The guide to people and sync")
 struct PeopleGuideTests {
-  @Test("The guide's code does what the guide says", .timeLimit(.minutes(2)))
+  @Test("The guide's code does what the guide says", .timeLimit(.minutes(20)))
   func guide() async throws {
     let family = try Family()
     let (sharedFolder, newHome) = (family.folder, family.home("new"))
