@@ -66,6 +66,10 @@ struct FoldingTests {
       { try await $0.diagnostics.progress(in: group).count == 2 },
       { try await $0.transports.exchangedGroups().contains(group) },
       { try await !$0.digest(of: zone).isEmpty },
+      {
+        _ = try await $0.newsSource()
+        return true
+      },
     ]
     for question in questions {
       let node = try await opened(family, "anna")

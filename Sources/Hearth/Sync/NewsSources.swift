@@ -52,5 +52,5 @@ struct NewsSources: NodeWork {
 
 extension Node {
   /// What to watch between two rounds of sync.
-  package func newsSource() throws -> NewsSource { try NewsSources(core: core).all() }
+  package func newsSource() throws -> NewsSource { try looking { try NewsSources(core: $0).all() } }
 }
