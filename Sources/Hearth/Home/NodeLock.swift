@@ -22,6 +22,7 @@ final class NodeLock {
   /// Whether the holder before this one ended without giving the lock back, or could not say that
   /// all it wrote is on the disk.
   private(set) var wasAbandoned = true
+  private var wasEmpty = false
 
   /// Opens the lock of a node's folder; it is not taken yet.
   init(_ folder: NodeFolder) throws {
@@ -36,6 +37,8 @@ final class NodeLock {
   }
 
   deinit {
+    // A home that could not be opened stays as it was. An empty file says as little as a held lock.
+    if isHeld, wasEmpty { ftruncate(descriptor, 0) }
     close(descriptor)
     close(queue)
   }
@@ -68,7 +71,9 @@ final class NodeLock {
     isHeld = true
     var mark = NodeLock.heldMark
     // A new file is empty, and one that cannot be read says nothing.
-    wasAbandoned = pread(descriptor, &mark, 1, 0) != 1 || mark != NodeLock.freeMark
+    let count = pread(descriptor, &mark, 1, 0)
+    wasEmpty = count == 0
+    wasAbandoned = count != 1 || mark != NodeLock.freeMark
     write(NodeLock.heldMark)
   }
 
