@@ -30,12 +30,6 @@ package struct ChoreList {
     try occurrences.schedule(of: id).map { try view(of: $0) }
   }
 
-  /// The person who added a chore, by the signature of its creation.
-  private func createdBy(_ facts: ChoreFacts) throws -> PersonID? {
-    guard case .register(let register)? = facts.state[ChoreField.created] else { return nil }
-    return context.merges.one(try context.source.writer(of: register.shown.version))
-  }
-
   private func view(of schedule: ChoreSchedule) throws -> ChoreView {
     let facts = schedule.facts
     let others = facts.state.entries.reduce(0) { sum, entry in
@@ -50,7 +44,6 @@ package struct ChoreList {
       id: facts.chore, title: facts.title, note: facts.note, points: facts.points,
       assignment: facts.assignment, due: facts.due, time: facts.time, rule: facts.rule,
       tags: facts.tags, isArchived: facts.isArchived,
-      createdBy: try createdBy(facts),
       createdMilliseconds: UInt64(max(0, facts.state.shown(ChoreField.created)?.int ?? 0)),
       next: try occurrences.views(of: schedule, through: context.today).first,
       concurrentValues: others,

@@ -64,7 +64,6 @@ package struct ChoreView: Equatable, Sendable {
   package let rule: RecurrenceRule?
   package let tags: [String]
   package let isArchived: Bool
-  package let createdBy: PersonID?
   package let createdMilliseconds: UInt64
   /// The next occurrence to do; nil if there is none.
   package let next: OccurrenceView?
