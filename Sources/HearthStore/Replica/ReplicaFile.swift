@@ -91,6 +91,7 @@ enum ReplicaFile {
   static func moveLog(of path: String) throws {
     var configuration = Configuration()
     configuration.label = "hearth-log"
+    configuration.busyMode = .timeout(2)
     let queue = try DatabaseQueue(path: path, configuration: configuration)
     try queue.inDatabase { database in
       _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(PASSIVE)")
