@@ -66,7 +66,7 @@ struct PeopleWordsTests {
   }
 
   @Test("The way back names every transport whole, and a relay's address is to be written down")
-  func waysBack() throws {
+  func recoverCommands() throws {
     let relay = "hearth-relay://192.0.2.7:7440/" + String(repeating: "0", count: 52)
     let settings = try JSONDecoder().decode(
       [TransportSetting].self,
@@ -75,19 +75,19 @@ struct PeopleWordsTests {
         [{"number":1,"kind":"folder","path":"/home/anna/My Home"},
          {"number":2,"kind":"relay","path":"\(relay)"}]
         """.utf8))
-    let lines = WordsPrinting.ways(settings)
+    let lines = WordsPrinting.recoverCommands(settings)
     #expect(lines.contains("  hearth recover --transport '/home/anna/My Home'"))
     #expect(lines.contains("  hearth recover --transport \(relay)"))
     #expect(lines.last?.contains("write the relay's whole address") == true)
     #expect(lines.contains("on a new device, with one of these:"))
     // Where each leads back to a part, one command names all.
-    let parts = WordsPrinting.ways(settings, differ: true)
+    let parts = WordsPrinting.recoverCommands(settings, differ: true)
     #expect(parts.contains("on a new device, with all of these:"))
     #expect(
       parts.contains(
         "  hearth recover --transport '/home/anna/My Home' --transport \(relay)"))
-    #expect(WordsPrinting.ways(Array(settings.prefix(1))).count == 2)
-    #expect(WordsPrinting.ways([]).count == 1)
+    #expect(WordsPrinting.recoverCommands(Array(settings.prefix(1))).count == 2)
+    #expect(WordsPrinting.recoverCommands([]).count == 1)
   }
 
   @Test("Options before help, a group of commands or nothing are passed over")

@@ -87,13 +87,13 @@ struct JoinApproval: NodeWork {
   ) async throws -> Bool {
     var hasClosed = false
     for group in ExchangeScope(engine: engine).exchangedGroups where !unread.contains(group) {
-      let ways = try transports.list(of: group)
-      guard !ways.isEmpty, ways.allSatisfy({ settings.contains($0) }) else { continue }
+      let carriers = try transports.list(of: group)
+      guard !carriers.isEmpty, carriers.allSatisfy({ settings.contains($0) }) else { continue }
       for invite in ApprovalRequests(engine: engine).settledInvites(in: group) {
         var isAwaited = false
-        for way in ways where !isAwaited {
+        for carrier in carriers where !isAwaited {
           let isWhole = try await visitRequests(
-            by: invite, on: connections.transport(way.path)
+            by: invite, on: connections.transport(carrier.path)
           ) { bytes in
             let isOpen = ApprovalRequests(engine: engine).isUnanswered(
               request: bytes, by: invite.invite, in: group)

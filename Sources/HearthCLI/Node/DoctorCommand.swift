@@ -129,7 +129,7 @@ struct DoctorCommand: AsyncParsableCommand {
       }
       findings += Self.failures(of: transport)
     }
-    findings += try await ways(of: node) + (try await endings(on: node))
+    findings += try await strandedZones(of: node) + (try await endings(on: node))
     if let copy = try await node.diagnostics.copy() {
       findings.append(DoctorFinding("copy", copy.fault, remedy: copy.remedy))
     }
@@ -238,7 +238,7 @@ struct DoctorCommand: AsyncParsableCommand {
   }
 
   /// The zones that no transport carries, so that nobody else has them.
-  private func ways(of node: Node) async throws -> [DoctorFinding] {
+  private func strandedZones(of node: Node) async throws -> [DoctorFinding] {
     let stranded = try await StrandedText.items(on: node)
     if !stranded.isEmpty {
       return stranded.map {
@@ -260,7 +260,7 @@ struct DoctorCommand: AsyncParsableCommand {
           "there is no transport: \(Words.count(status.unsynced, "change")) of "
             + "\(CheckText.name(status.zone)) \(status.unsynced == 1 ? "is" : "are") only on this "
             + "device",
-          remedy: StrandedText.addWay + ", then `hearth sync`"))
+          remedy: StrandedText.howToAdd + ", then `hearth sync`"))
     }
     return findings
   }

@@ -96,7 +96,7 @@ struct WordsCommand: AsyncParsableCommand {
         hasWay
         ? try await StrandedText.beyondWords(on: node)
         : [
-          "the words cannot restore anything yet: there is no transport; \(StrandedText.addWay)"
+          "the words cannot restore anything yet: there is no transport; \(StrandedText.howToAdd)"
         ]
       try await node.close()
       switch verdict {
@@ -226,11 +226,11 @@ struct WordsPrinting: ParsableArguments {
 
   /// Reports the result, and whether it has reached the transports.
   static func finish(_ node: Node, _ report: SyncReport, _ words: String) async throws {
-    let (transports, differ) = try await waysBack(to: node)
+    let (transports, differ) = try await transportsBack(to: node)
     let lacking = try await StrandedText.beyondWords(on: node)
     try await node.close()
     Output.note(words)
-    for line in ways(transports, differ: differ) { Output.note(line) }
+    for line in recoverCommands(transports, differ: differ) { Output.note(line) }
     for line in lacking { Output.note("hearth: warning: \(line)") }
     try SyncText.check(report, isQuiet: true)
   }
@@ -240,7 +240,7 @@ extension WordsPrinting {
   /// The full command for a new device: a relay's address ends in a part that nobody can guess.
   ///
   /// - Parameter differ: whether each transport restores only a part, so that all must be named.
-  static func ways(_ transports: [TransportSetting], differ: Bool = false) -> [String] {
+  static func recoverCommands(_ transports: [TransportSetting], differ: Bool = false) -> [String] {
     guard !transports.isEmpty else {
       return [
         "they need a transport to work: `hearth transport add relay ADDRESS`, or "
@@ -262,7 +262,7 @@ extension WordsPrinting {
   ///
   /// A person who recovers must reach every transport that is named. One that restores everything
   /// is enough.
-  static func waysBack(
+  static func transportsBack(
     to node: Node
   ) async throws -> (transports: [TransportSetting], differ: Bool) {
     let groups = Set(try await node.transports.exchangedGroups())

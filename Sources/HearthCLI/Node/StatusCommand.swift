@@ -38,7 +38,7 @@ struct StatusCommand: AsyncParsableCommand {
       let number: Int
       let kind: String
       let path: String
-      let cargo: ScopeText
+      let scope: ScopeText
       let unpublishedSegments: Int?
       let failure: String?
       let problem: String?
@@ -75,14 +75,14 @@ struct StatusCommand: AsyncParsableCommand {
       households.append(try await household(status, among: statuses, stranded, on: node))
     }
     let pending = try await node.admissions.requested().map { PendingJoinText($0) }
-    var ways: [Document.Transport] = []
-    for status in transports { ways.append(try await transport(status, on: node)) }
+    var carriers: [Document.Transport] = []
+    for status in transports { carriers.append(try await transport(status, on: node)) }
     let document = Document(
       home: await node.home, person: profile.personName, personId: await node.person.hex,
       device: profile.deviceName, deviceId: device.hex, life: await node.incarnation,
       households: households,
       privateDatabase: try await PrivateText.Document.of(node, statuses), pendingJoins: pending,
-      transports: ways, notices: notices.map(NoticeText.Document.init),
+      transports: carriers, notices: notices.map(NoticeText.Document.init),
       clock: clocks.map(ClockText.Document.init))
     try await node.close()
     if options.json { return try Output.json(document) }
@@ -133,7 +133,7 @@ struct StatusCommand: AsyncParsableCommand {
     Document.Transport(
       number: status.setting.number, kind: status.setting.kind.rawValue,
       path: status.setting.path,
-      cargo: try await ScopeText(status.setting, on: node),
+      scope: try await ScopeText(status.setting, on: node),
       unpublishedSegments: status.unpublished, failure: status.failure,
       problem: status.oldKeys.map { "\($0.fault): \($0.remedy)" },
       setBack: status.rollbackMilliseconds.map(MomentText.iso))
@@ -228,7 +228,7 @@ struct StatusCommand: AsyncParsableCommand {
   ) -> String {
     if let failure = transport.failure { return Style.red(Style.safe(failure)) }
     let missing = transport.unpublishedSegments ?? 0
-    let carried = transport.cargo.isEverything ? "" : "for \(transport.cargo.words), "
+    let carried = transport.scope.isEverything ? "" : "for \(transport.scope.words), "
     let place = "\(transport.kind) \(transport.path), \(carried)"
     let lost = households.filter {
       $0.standing.ended != nil && $0.unsynced + $0.unsyncedMembership > 0

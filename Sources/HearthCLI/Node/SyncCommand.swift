@@ -50,7 +50,7 @@ struct SyncCommand: AsyncParsableCommand {
     // A node may have no household to sync and still follow catalogues.
     guard !report.transports.isEmpty || !catalogues.refreshed.isEmpty else {
       throw CommandFailure(
-        .partial, "there is no transport, so nothing was exchanged", hint: StrandedText.addWay)
+        .partial, "there is no transport, so nothing was exchanged", hint: StrandedText.howToAdd)
     }
     try SyncText.check(report, isQuiet: options.json, isWhole: check)
   }
@@ -150,7 +150,7 @@ private struct Watching {
     let isAlone = report.transports.isEmpty
     let problems =
       isAlone
-      ? "there is no transport yet: \(StrandedText.addWay)"
+      ? "there is no transport yet: \(StrandedText.howToAdd)"
       : report.transports.flatMap { transport in
         [transport.failure ?? ""] + transport.problems.map { $0.place + $0.fault }
       }.joined(separator: "\n")

@@ -82,7 +82,7 @@ struct TransportCommand: AsyncParsableCommand {
     try await node.close()
     for warning in warnings { Output.note(warning) }
     if options.json { return try Output.json(item) }
-    let carried = item.cargo.isEverything ? "" : ", for \(item.cargo.words)"
+    let carried = item.scope.isEverything ? "" : ", for \(item.scope.words)"
     Output.print("transport \(setting.number): \(setting.kind) \(setting.path)\(carried)")
     Output.note(
       isAlone
@@ -96,13 +96,13 @@ struct TransportCommand: AsyncParsableCommand {
     let kind: String
     let path: String
     /// The scope.
-    let cargo: ScopeText
+    let scope: ScopeText
 
     init(_ setting: TransportSetting, on node: Node) async throws {
       number = setting.number
       kind = setting.kind.rawValue
       path = setting.path
-      cargo = try await ScopeText(setting, on: node)
+      scope = try await ScopeText(setting, on: node)
     }
   }
 
@@ -130,7 +130,7 @@ struct TransportCommand: AsyncParsableCommand {
           "there is no transport yet: `hearth transport add relay ADDRESS`, or `add folder PATH`")
         return
       }
-      let rows = items.map { ["\($0.number)", $0.kind, $0.cargo.words, $0.path] }
+      let rows = items.map { ["\($0.number)", $0.kind, $0.scope.words, $0.path] }
       Output.print(
         Table(headers: ["#", "KIND", "CARRIES", "WHERE"], rows: rows, rightAligned: [0]).text)
     }

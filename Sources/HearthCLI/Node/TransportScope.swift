@@ -64,7 +64,7 @@ extension TransportCommand {
       try await node.close()
       for warning in warnings { Output.note(warning) }
       if options.json { return try Output.json(item) }
-      Output.print("transport \(setting.number) carries \(item.cargo.words)")
+      Output.print("transport \(setting.number) carries \(item.scope.words)")
     }
   }
 }

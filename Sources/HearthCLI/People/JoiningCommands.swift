@@ -105,7 +105,7 @@ struct JoinCommand: AsyncParsableCommand {
     let everybody = membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     let people = everybody.map(\.name)
     let shown = ShownNames(of: membership)
-    let ways = try await node.transports.list(of: context.zone.group)
+    let transports = try await node.transports.list(of: context.zone.group)
     try await node.close()
     if options.json {
       try Output.json(
@@ -127,9 +127,9 @@ struct JoinCommand: AsyncParsableCommand {
       {
         Output.note(twin)
       }
-      if ways.count == 1, let way = ways.first, way.scope?.households.count == 1 {
+      if transports.count == 1, let only = transports.first, only.scope?.households.count == 1 {
         Output.note(
-          "transport \(way.number) (\(way.kind)) carries this household, but not your others: "
+          "transport \(only.number) (\(only.kind)) carries this household, but not your others: "
             + "`hearth transport carry` changes that")
       }
       if let pending = standing?.pending { Output.note(PrivateText.words(pending)) }

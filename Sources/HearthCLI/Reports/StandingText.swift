@@ -262,7 +262,7 @@ enum StandingText {
     let witness = holder(withheld.witness, withheld.witnessPerson)
     let author = holder(withheld.device, withheld.person)
     return "\(witness) says that it has seen \(changes) of \(author) that \(are) not here: "
-      + "\(ways(kinds)) \(them), or the claim is false"
+      + "\(carriers(kinds)) \(them), or the claim is false"
   }
 
   /// What to do about changes that somebody claims to have seen.
@@ -281,7 +281,7 @@ enum StandingText {
   }
 
   /// The transports that may withhold changes, with the verb.
-  private static func ways(_ kinds: [String]) -> String {
+  private static func carriers(_ kinds: [String]) -> String {
     switch (kinds.contains("folder"), kinds.contains("relay")) {
     case (true, true): "a folder or relay lags or withholds"
     case (false, true): "\(kinds.count > 1 ? "a" : "the") relay lags or withholds"

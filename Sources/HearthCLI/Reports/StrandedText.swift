@@ -7,7 +7,7 @@ import HearthSync
 /// them.
 enum StrandedText {
   /// The remedy if there is no transport at all.
-  static let addWay = "`hearth transport add relay ADDRESS`, or `add folder PATH`"
+  static let howToAdd = "`hearth transport add relay ADDRESS`, or `add folder PATH`"
 
   /// A zone that no transport carries.
   struct Item {
@@ -29,7 +29,7 @@ enum StrandedText {
       let number = transports.count == 1 ? transports.first.map { "\($0.number)" } : nil
       remedy =
         transports.isEmpty
-        ? StrandedText.addWay
+        ? StrandedText.howToAdd
         : "`hearth transport carry \(number ?? "NUMBER") "
           + (isShared ? "--also \(typed)`" : "--private`")
     }

@@ -92,7 +92,7 @@ package struct SyncPlan {
   }
 
   /// The stored segments that the transport lacks: of this device and of others alike, so that
-  /// whatever reaches a node by one way goes on by all its ways.
+  /// whatever reaches a node by one transport goes on by all its transports.
   ///
   /// A segment is there under its own name, or where names that are trusted hold all its changes:
   /// anybody who can write to a folder can choose a name that claims any changes. Own segments go
