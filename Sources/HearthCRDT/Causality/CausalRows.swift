@@ -2,15 +2,17 @@
 ///
 /// A row is divided into blocks of 64 authors, and rows share equal blocks: usually a change had
 /// seen little more than the change before it. Blocks of zeros cost nothing, so authors that nobody
-/// cites cost nothing either.
+/// cites cost nothing either. A change whose author had seen nothing new shares the whole row of the
+/// author's last change, which is why a row need not contain its own author's latest changes.
 @usableFromInline package struct CausalRows: Sendable {
   @usableFromInline static let shift = 6
   @usableFromInline static let size = 1 << shift
   /// The block of zeros.
   private static let empty: Int32 = 0
 
-  /// The start of each row's blocks, and the end of the last row.
-  @usableFromInline private(set) var starts: [Int] = [0]
+  /// Where the blocks of each row start and end.
+  @usableFromInline private(set) var starts: [Int] = []
+  @usableFromInline private(set) var ends: [Int] = []
   /// The block numbers of all rows; each row begins with its first authors.
   @usableFromInline private(set) var blocks: [Int32] = []
   /// The content of the blocks, one after the other.
@@ -19,7 +21,8 @@
   private var latest: [Int32] = []
 
   init(changes: Int) {
-    starts.reserveCapacity(changes + 1)
+    starts.reserveCapacity(changes)
+    ends.reserveCapacity(changes)
     // Most rows have a block of their own if each change had seen a change of another author.
     counts.reserveCapacity(min(changes, 1 << 14) << CausalRows.shift)
   }
@@ -30,7 +33,7 @@
   /// The number of an author's changes that a change had seen.
   @inlinable package func count(of column: Int, in change: Int) -> UInt32 {
     let place = starts[change] + column >> CausalRows.shift
-    guard place < starts[change + 1] else { return 0 }
+    guard place < ends[change] else { return 0 }
     return counts[Int(blocks[place]) << CausalRows.shift | column & (CausalRows.size - 1)]
   }
 
@@ -48,11 +51,18 @@
   mutating func append(_ row: Row) {
     var end = row.blocks.count
     while end > 0, row.blocks[end - 1] == CausalRows.empty { end -= 1 }
+    starts.append(blocks.count)
     for place in 0..<end {
       let block = row.blocks[place]
       blocks.append(block < 0 ? keep(place, of: row) : block)
     }
-    starts.append(blocks.count)
+    ends.append(blocks.count)
+  }
+
+  /// Appends a row that is the same as that of an earlier change.
+  mutating func append(rowOf change: Int) {
+    starts.append(starts[change])
+    ends.append(ends[change])
   }
 
   /// The number of a block with the content of a row's block.
@@ -71,7 +81,7 @@
 
   /// Adds a change's knowledge to a row.
   func join(_ change: Int, into row: inout Row) {
-    let range = starts[change]..<starts[change + 1]
+    let range = starts[change]..<ends[change]
     guard !row.blocks.isEmpty else {
       row.blocks += blocks[range]
       return

@@ -79,8 +79,14 @@
     var crowd = Crowd(row: rows.row())
     var (row, seen, stated) = (rows.row(), rows.row(), rows.row())
     while let next = builder.next() {
-      let statement = statements[next.statement]
+      placed(next.statement)
+      defer { builder.note(order.count - 1, for: next) }
       let last = builder.last(of: next.author, before: next.ordinal)
+      if let last, next.hasNoNews, !isChecked || !isOpen[last] {
+        note(statements[next.statement].position, withoutNewsSince: last)
+        continue
+      }
+      let statement = statements[next.statement]
       let own = last.map { column[$0] } ?? self.last.count
       var greatest = begin(&row, after: last, of: own, at: next.ordinal)
       let isClean = !isChecked || (last.map { !isOpen[$0] } ?? true)
@@ -108,12 +114,9 @@
         }
         if isCrowd { crowd = Crowd(row: seen, statement: statement, lamport: highest) }
       }
-      let isSame = last != nil && !next.isForced && builder.hasNoNews(next)
       note(statement.position, own, next.ordinal, lamport: greatest + 1, isOpen: isLie)
-      if isSame, let last { sight[order.count - 1] = sight[last] }
+      if next.hasNoNews, let last { sight[order.count - 1] = sight[last] }
       rows.append(row)
-      placed(next.statement)
-      builder.note(order.count - 1, for: next)
     }
     missing = builder.missing
   }
@@ -167,19 +170,31 @@
     }
   }
 
+  /// Adds a change whose author had seen nothing of others since the last own change.
+  private mutating func note(_ position: Dot, withoutNewsSince last: Int) {
+    note(position, column[last], ordinal[last] + 1, lamport: lamport[last] + 1, isOpen: false)
+    sight[order.count - 1] = sight[last]
+    rows.append(rowOf: last)
+  }
+
   /// The number of authors.
   package var authorCount: Int { last.count }
 
   /// Whether one change had seen another.
   @inlinable package func sees(_ later: Int, _ earlier: Int) -> Bool {
-    rows.count(of: column[earlier], in: later) > ordinal[earlier]
+    column[later] == column[earlier]
+      ? ordinal[later] > ordinal[earlier]
+      : rows.count(of: column[earlier], in: later) > ordinal[earlier]
   }
 
   /// An empty row, to join rows into.
   package func row() -> CausalRows.Row { rows.row() }
 
   /// Adds a change's knowledge to a row.
-  package func join(_ change: Int, into row: inout CausalRows.Row) { rows.join(change, into: &row) }
+  package func join(_ change: Int, into row: inout CausalRows.Row) {
+    rows.join(change, into: &row)
+    rows.raise(column[change], to: ordinal[change], in: &row)
+  }
 
   /// Whether a row contains a change.
   @inlinable package func isSeen(_ change: Int, in row: CausalRows.Row) -> Bool {
@@ -240,6 +255,8 @@ struct CausalityBuilder {
     let isForced: Bool
     /// Whether its citations contain only what its author's last change had not seen.
     let isNews: Bool
+    /// Whether its author had seen nothing of other authors since the last change.
+    let hasNoNews: Bool
   }
 
   /// A number of changes of one author.
@@ -337,7 +354,8 @@ struct CausalityBuilder {
     let ordinal = chains[author].done
     return Next(
       statement: sorted[chains[author].start + ordinal], author: author, ordinal: UInt32(ordinal),
-      isForced: isForced, isNews: chains[author].isNews)
+      isForced: isForced, isNews: chains[author].isNews,
+      hasNoNews: !isForced && hasNoNews(author))
   }
 
   /// Records the place of a change and continues the changes that were waiting for it.
@@ -365,8 +383,8 @@ struct CausalityBuilder {
   func cited(by next: Next) -> [Int] { changes(chains[next.author].cited ?? []) }
 
   /// Whether an author's next change cites nothing new of other authors.
-  func hasNoNews(_ next: Next) -> Bool {
-    next.isNews && (chains[next.author].cited ?? []).allSatisfy { $0.author == next.author }
+  private func hasNoNews(_ author: Int) -> Bool {
+    chains[author].isNews && (chains[author].cited ?? []).allSatisfy { $0.author == author }
   }
 
   /// The last changes that an author knew, as far as they have a place.
@@ -445,12 +463,29 @@ struct CausalityBuilder {
     return found
   }
 
+  /// Whether an author's change cites the same as the one before it, apart from the own log.
+  private func isUnchanged(_ place: Int) -> Bool {
+    let (own, last) = (sorted[place], sorted[place - 1])
+    guard let name = statements[own].name,
+      statements[own].stated.equals(statements[last].stated, exceptFor: name),
+      statements[own].more == statements[last].more
+    else { return false }
+    // Who states to have seen later own changes may name missing ones.
+    return statements[own].stated[name] <= sequences[place]
+  }
+
   /// Resolves the citations of an author's next change.
   private mutating func look(_ author: Int) {
     var missing = missing
     defer { self.missing = missing }
     func lacks(_ entry: Frontier.Entry) { missing.advance(entry.author, to: entry.sequence) }
     let next = chains[author].start + chains[author].done
+    if chains[author].done > 0, chains[author].missed.isEmpty, isUnchanged(next) {
+      chains[author].isNews = true
+      chains[author].cited = []
+      chains[author].left = 0
+      return
+    }
     let statement = statements[sorted[next]]
     chains[author].isNews = false
     if chains[author].done > 0 {

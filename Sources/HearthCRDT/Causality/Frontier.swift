@@ -65,6 +65,21 @@ public struct Frontier: Hashable, Sendable {
     return true
   }
 
+  /// Whether two frontiers of the same authors differ in the mark of one author at most.
+  ///
+  /// O(n), n the number of entries.
+  package func equals(_ other: Frontier, exceptFor author: Author) -> Bool {
+    guard entries.count == other.entries.count else { return false }
+    return entries.withUnsafeBufferPointer { own in
+      other.entries.withUnsafeBufferPointer { others in
+        own.indices.allSatisfy {
+          own[$0].author == others[$0].author
+            && (own[$0].sequence == others[$0].sequence || own[$0].author == author)
+        }
+      }
+    }
+  }
+
   /// Raises the author's mark to `sequence` if that is greater.
   package mutating func advance(_ author: Author, to sequence: UInt64) {
     guard sequence > 0 else { return }
