@@ -97,8 +97,10 @@ struct CausalityTests {
 
   @Test("Whoever has seen nothing new has the same knowledge, and lies no more than before")
   func seesNothingNew() {
-    let (anna, ben) = (Author(device: Identifier(high: 7, low: 1), incarnation: 1),
-      Author(device: Identifier(high: 7, low: 2), incarnation: 1))
+    let (anna, ben) = (
+      Author(device: Identifier(high: 7, low: 1), incarnation: 1),
+      Author(device: Identifier(high: 7, low: 2), incarnation: 1)
+    )
     func statement(_ author: Author, _ sequence: UInt64, _ seen: (Author, UInt64)...)
       -> Causality.Statement
     {
