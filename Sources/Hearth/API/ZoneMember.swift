@@ -68,7 +68,7 @@ struct ZonePeople: NodeWork {
   func members() throws -> [ZoneMember] {
     let group = try group()
     let membership = membership(of: group)
-    let progress = ProgressReports(core: core).progress(in: group)
+    let progress = try ProgressReports(core: core).progress(in: group)
     return membership.people.sorted { ($0.name, $0.id) < ($1.name, $1.id) }.map { person in
       ZoneMember(
         id: Key(person.id), name: person.name, role: ZoneRole(person.role),

@@ -78,7 +78,7 @@ package struct Diagnostics: Sendable {
   /// A device reports its progress with every change, and by heartbeats. The result is a lower
   /// bound: the device may have read more since.
   package func progress(in group: GroupID) async throws -> [DeviceProgress] {
-    try await node.looking { ProgressReports(core: $0).progress(in: group) }
+    try await node.looking { try ProgressReports(core: $0).progress(in: group) }
   }
 
   /// Returns the changes that others report and that are not here.

@@ -37,11 +37,11 @@ struct ProgressReports: NodeWork {
   ///
   /// A device reports its progress with every change, and by heartbeats. The result is a lower
   /// bound: the device may have read more since.
-  func progress(in group: GroupID) -> [DeviceProgress] {
+  func progress(in group: GroupID) throws -> [DeviceProgress] {
     let membership = membership(of: group)
     let zones = engine.zones.filter { $0.group == group }
-    return membership.devices.map { device in
-      let claims = claims(of: device.id, in: group)
+    return try membership.devices.map { device in
+      let claims = try claims(of: device.id, in: group)
       var missing: UInt64 = 0
       var ahead: UInt64 = 0
       for zone in zones where zone.kind == .data {
@@ -75,7 +75,7 @@ struct ProgressReports: NodeWork {
     }
     var found: [Author: WithheldChanges] = [:]
     for witness in membership.devices where witness.id != device {
-      var claims = claims(of: witness.id, in: group)
+      var claims = try claims(of: witness.id, in: group)
       for (zone, segments) in waiting {
         for segment in segments where segment.author.device == witness.id {
           add(segment, of: zone, to: &claims)
@@ -126,7 +126,7 @@ struct ProgressReports: NodeWork {
   }
 
   /// Returns the frontiers that a device has reported for each zone, by its changes and heartbeats.
-  private func claims(of device: DeviceID, in group: GroupID) -> [ZoneID: Frontier] {
+  private func claims(of device: DeviceID, in group: GroupID) throws -> [ZoneID: Frontier] {
     var claims: [ZoneID: Frontier] = [:]
     let zones = engine.zones.filter { $0.group == group }
     let control = zones.first { $0.kind == .control }?.id
@@ -138,16 +138,27 @@ struct ProgressReports: NodeWork {
         }
       }
     }
-    for said in membership(of: group).lastHeard(of: device)?.frontiers ?? [] {
+    let reports =
+      try control.map { try DeviceReports.stored(of: $0, in: engine.store) } ?? DeviceReports()
+    for said in reports.frontiers(of: device, in: membership(of: group)) {
       claims[said.zone] = (claims[said.zone] ?? Frontier()).joined(with: said.frontier)
     }
     return claims
   }
 
-  /// How often a device that only reads reports its progress: once a day.
-  static let heartbeatMilliseconds: UInt64 = 24 * 60 * 60 * 1_000
+  /// How long a device that only reads waits before it reports its progress again: a day, and after
+  /// ``dailyReports`` own changes of the control log a week.
+  ///
+  /// Everybody receives and stores each report as a file of its own.
+  static func heartbeatMilliseconds(after changes: UInt64) -> UInt64 {
+    let day: UInt64 = 24 * 60 * 60 * 1_000
+    return changes < dailyReports ? day : 7 * day
+  }
 
-  /// Sends a heartbeat to each group if this device has new data and has not written for a day.
+  /// The number of own changes of the control log after which a device reports once a week.
+  private static let dailyReports: UInt64 = 128
+
+  /// Sends a heartbeat to each group if this device has new data and has not written for a while.
   func sendHeartbeats() throws {
     let moment = now()
     for group in ExchangeScope(engine: engine).exchangedGroups
@@ -155,8 +166,10 @@ struct ProgressReports: NodeWork {
       let zones = engine.zones.filter { $0.group == group }
       let last = zones.flatMap(\.heads).filter { $0.author.device == device }
         .map(\.time.milliseconds).max()
-      guard let last, last + ProgressReports.heartbeatMilliseconds <= moment else { continue }
-      let claims = claims(of: device, in: group)
+      let said = try engine.controlZone(of: group).head(of: engine.author).sequence
+      let interval = ProgressReports.heartbeatMilliseconds(after: said)
+      guard let last, last + interval <= moment else { continue }
+      let claims = try claims(of: device, in: group)
       let hasNews = zones.contains { zone in
         zone.kind == .data && !(claims[zone.id] ?? Frontier()).covers(zone.frontier)
       }

@@ -2,8 +2,8 @@
 ///
 /// A row is divided into blocks of 64 authors, and rows share equal blocks: usually a change had
 /// seen little more than the change before it. Blocks of zeros cost nothing, so authors that nobody
-/// cites cost nothing either. A change whose author had seen nothing new shares the whole row of the
-/// author's last change, which is why a row need not contain its own author's latest changes.
+/// cites cost nothing either. A change whose author had seen nothing new shares the whole row of
+/// that author's last change. A row need not contain the latest changes of its own author.
 @usableFromInline package struct CausalRows: Sendable {
   @usableFromInline static let shift = 6
   @usableFromInline static let size = 1 << shift

@@ -36,8 +36,10 @@ package struct UnwrittenClaims<S: Store> {
         add(entry.wait.controlSeen, of: control, by: other)
       }
     }
+    let reports =
+      try control.map { try DeviceReports.stored(of: $0.id, in: engine.store) } ?? DeviceReports()
     for other in membership.devices.map(\.id) {
-      for said in membership.lastHeard(of: other)?.frontiers ?? [] {
+      for said in reports.frontiers(of: other, in: membership) {
         add(said.frontier, of: own.first { $0.id == said.zone }, by: other)
       }
     }

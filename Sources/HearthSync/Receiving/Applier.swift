@@ -15,6 +15,8 @@ struct Applier<S: Store> {
   /// The index of each prepared record.
   private var places: [RecordKey: Int] = [:]
   private var events: [(RecordKey, EventState)] = []
+  /// What changes of a control zone only report.
+  private var reports = DeviceReports()
   /// The people whose status decided whether a change has effect.
   private var subjects: Set<PersonID> = []
   /// The changes that were found void by their content.
@@ -79,6 +81,11 @@ struct Applier<S: Store> {
       !Mutant.countsByHalves.isActive
     {
       return
+    }
+    if judgement == nil, let frontiers = DeviceReports.frontiers(in: change),
+      fits(change.operations[0], at: 0, of: change.dot)
+    {
+      return reports.note(frontiers, by: Version(dot: change.dot, time: change.time))
     }
     let overfilled = overfilled(by: change, of: writer)
     if let key = overfilled {
@@ -188,6 +195,8 @@ struct Applier<S: Store> {
     try store.projections.update(
       for: slots.map(\.key) + events.map(\.0), in: zone)
     try noteSubjects()
+    try DeviceReports.keep(reports, of: zone, in: store)
+    reports = DeviceReports()
     slots.removeAll()
     places.removeAll()
     events.removeAll()
