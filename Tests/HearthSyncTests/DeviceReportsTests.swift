@@ -109,7 +109,7 @@ struct DeviceReportsTests {
     #expect(count(ben, family) == before + 1)
   }
 
-  @Test("Only a heartbeat alone, without news and of usual length is kept apart")
+  @Test("Only a heartbeat alone and without news is no operation, and a long one is ignored")
   func keepsOthers() throws {
     let author = runAuthor(1)
     func change(
@@ -134,15 +134,21 @@ struct DeviceReportsTests {
     }
     let head = CitedHead(author: runAuthor(2), sequence: 1, hash: 0)
     let more = EventField(ControlOperation.citationField, .bytes([]))
-    #expect(DeviceReports.frontiers(in: change([report(3)])) != nil)
-    #expect(DeviceReports.frontiers(in: change([.heartbeat([])])) == [])
+    #expect(DeviceReports.heartbeat(in: change([report(3)])) != nil)
+    #expect(DeviceReports.heartbeat(in: change([.heartbeat([])])) == [22, 0])
     for other in [
       change([report(3)], sequence: 1), change([report(3), report(3)]), change([]),
       change([report(3)], seen: FrontierDifference(heads: [head])), change([.confirm([])]),
-      change([report(3)], fields: [more]), change([report(1_000)]), change([.unknown(kind: 99)]),
+      change([report(3)], fields: [more]), change([.unknown(kind: 99)]),
     ] {
-      #expect(DeviceReports.frontiers(in: other) == nil)
+      #expect(DeviceReports.heartbeat(in: other) == nil)
     }
+    // One that names a thousand authors is neither an operation nor kept.
+    var kept = DeviceReports()
+    let long = try #require(DeviceReports.heartbeat(in: change([report(1_000)])))
+    kept.note(
+      long, by: Version(dot: Dot(author: author, sequence: 2), time: HybridTime(rawValue: 7)))
+    #expect(kept.isEmpty)
   }
 
   @Test("Reports of a device that does not belong to the group do not count")

@@ -92,6 +92,7 @@ extension ControlOperation {
     case recover = 16
     case forkProof = 17
     case adopt = 18
+    case heartbeat = 22
     case snapshotAttest = 25
     case zoneDigest = 26
   }

@@ -82,10 +82,9 @@ struct Applier<S: Store> {
     {
       return
     }
-    if judgement == nil, let frontiers = DeviceReports.frontiers(in: change),
-      fits(change.operations[0], at: 0, of: change.dot)
-    {
-      return reports.note(frontiers, by: Version(dot: change.dot, time: change.time))
+    let version = Version(dot: change.dot, time: change.time)
+    if judgement == nil, let heartbeat = DeviceReports.heartbeat(in: change) {
+      return reports.note(heartbeat, by: version)
     }
     let overfilled = overfilled(by: change, of: writer)
     if let key = overfilled {
@@ -96,7 +95,6 @@ struct Applier<S: Store> {
         return
       }
     }
-    let version = Version(dot: change.dot, time: change.time)
     for (index, operation) in change.operations.enumerated()
     where judgement != nil || fits(operation, at: index, of: change.dot) {
       if Mutant.countsByHalves.isActive, let judgement {

@@ -14,7 +14,7 @@ package struct DeviceReports: Equatable, Sendable {
 
   private var reports: [DeviceID: Report] = [:]
 
-  /// The longest report that is kept apart; a longer one is an operation of the control log.
+  /// The longest report that is kept; a longer one is ignored.
   ///
   /// A household's reports have a kilobyte. All of them are read at once.
   private static let maximumBytes = 16 * 1_024
@@ -24,31 +24,37 @@ package struct DeviceReports: Equatable, Sendable {
 
   var isEmpty: Bool { reports.isEmpty }
 
-  /// The frontiers of zones that a change of a control zone reports, and nothing else; nil for any
+  /// The bytes of the heartbeat in a change of a control zone that is only a report; nil for any
   /// other change.
   ///
   /// The first change of an author is an operation: records of authors without one have no effect.
-  static func frontiers(in change: Change) -> [ControlOperation.ZoneFrontier]? {
+  static func heartbeat(in change: Change) -> [UInt8]? {
     guard change.seen.isEmpty, change.dot.sequence > 1, change.operations.count == 1,
       change.operations[0].key.type == ControlOperation.type,
       case .event(let fields) = change.operations[0].body, fields.count == 1,
-      case .bytes(let body) = fields[0].value, body.count <= DeviceReports.maximumBytes,
-      fields[0].field == ControlOperation.bodyField,
-      case .heartbeat(let frontiers)? = try? ControlOperation(decoding: body)
+      fields[0].field == ControlOperation.bodyField, case .bytes(let body) = fields[0].value,
+      body.first == ControlOperation.Kind.heartbeat.rawValue
     else { return nil }
-    return frontiers
+    return body
   }
 
-  /// Notes a report; the last one of a device counts.
-  mutating func note(_ frontiers: [ControlOperation.ZoneFrontier], by version: Version) {
-    let device = version.dot.author.device
-    if let known = reports[device], known.version >= version { return }
-    reports[device] = Report(version: version, frontiers: frontiers)
+  /// Notes a heartbeat; the last one of a device counts.
+  mutating func note(_ heartbeat: [UInt8], by version: Version) {
+    guard heartbeat.count <= DeviceReports.maximumBytes,
+      case .heartbeat(let frontiers)? = try? ControlOperation(decoding: heartbeat)
+    else { return }
+    note(Report(version: version, frontiers: frontiers))
+  }
+
+  private mutating func note(_ report: Report) {
+    let device = report.version.dot.author.device
+    if let known = reports[device], known.version >= report.version { return }
+    reports[device] = report
   }
 
   /// Notes all reports of others.
   mutating func note(_ other: DeviceReports) {
-    for report in other.reports.values { note(report.frontiers, by: report.version) }
+    for report in other.reports.values { note(report) }
   }
 
   /// The frontiers of zones that a device reported last, in a heartbeat that is an operation or in
@@ -100,8 +106,8 @@ extension DeviceReports {
         guard case .heartbeat(let frontiers) = try ControlOperation(decoding: bytes) else {
           throw CodecError(.unknown, "report", offset: reader.offset)
         }
-        all.note(
-          frontiers, by: Version(dot: Dot(author: author, sequence: sequence), time: time))
+        let version = Version(dot: Dot(author: author, sequence: sequence), time: time)
+        all.note(Report(version: version, frontiers: frontiers))
       }
       return all
     }.asCache
