@@ -36,11 +36,23 @@ extension EpochKey {
   package static func recovered(
     _ bytes: [UInt8], by device: DeviceIdentity, groupID: [UInt8], zoneID: [UInt8]
   ) throws -> EpochKey {
-    guard bytes.count > 32 else { throw CryptoError.authentication }
-    let id = Array(bytes.prefix(32))
-    let context = LocalProtection.epochDomain.bytes + groupID + zoneID + id
-    let secret = try LocalProtection.open(Array(bytes.dropFirst(32)), context, device.localKey)
-    return try EpochKey(unwrapping: secret, expectingID: id, groupID: groupID, zoneID: zoneID)
+    try recovered([bytes], by: device, groupID: groupID, zoneID: zoneID)[0]
+  }
+
+  /// Opens several outputs of ``protected(by:)``, into one guarded allocation.
+  /// - Throws: `authenticationFailed` for another device, zone or altered bytes.
+  package static func recovered(
+    _ all: [[UInt8]], by device: DeviceIdentity, groupID: [UInt8], zoneID: [UInt8]
+  ) throws -> [EpochKey] {
+    guard all.allSatisfy({ $0.count > 32 }) else { throw CryptoError.authentication }
+    let ids = all.map { Array($0.prefix(32)) }
+    let epochs = try sharing(all.count, groupID: groupID, zoneID: zoneID) { number, out in
+      let context = LocalProtection.epochDomain.bytes + groupID + zoneID + ids[number]
+      try LocalProtection.open(
+        Array(all[number].dropFirst(32)), context, device.localKey, into: out)
+    }
+    for (epoch, id) in zip(epochs, ids) { try epoch.require(id) }
+    return epochs
   }
 }
 
@@ -50,11 +62,17 @@ private enum LocalProtection {
   static let epochDomain: Domain = "HRTH/local-epoch/v1"
 
   static func open(_ bytes: [UInt8], _ context: [UInt8], _ key: SecretKey) throws -> SecretKey {
+    try SecretKey { try open(bytes, context, key, into: $0) }
+  }
+
+  static func open(
+    _ bytes: [UInt8], _ context: [UInt8], _ key: SecretKey, into out: UnsafeMutableRawBufferPointer
+  ) throws {
     guard bytes.count == SecretKey.count + AEAD.overheadBytes else {
       throw CryptoError.authentication
     }
-    return try bytes.withUnsafeBytes { sealed in
-      try SecretKey { try AEAD.open(sealed, associatedData: context, key: key, into: $0) }
+    try bytes.withUnsafeBytes { sealed in
+      try AEAD.open(sealed, associatedData: context, key: key, into: out)
     }
   }
 }

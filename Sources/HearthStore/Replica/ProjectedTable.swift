@@ -16,6 +16,10 @@ struct ProjectedTable {
   let insert: String
   /// At index n: reads rows by their first n key columns, in the key's order.
   let selects: [String]
+  /// Reads all rows of a zone in the order of the first index, or else of the key.
+  ///
+  /// Rows that are written in order of time touch few pages of indexes by subject and time.
+  let selectForWriting: String
   /// At index n: removes rows by their first n key columns.
   let deletes: [String]
 
@@ -36,6 +40,8 @@ struct ProjectedTable {
       "WHERE zone = ?" + quoted.prefix(count).map { " AND \($0) = ?" }.joined()
     }
     selects = conditions.map { "SELECT \(list) FROM \(name) \($0) ORDER BY \(order)" }
+    let first = table.indexes.first.map { $0.map(TypeTable.quoted).joined(separator: ", ") + ", " }
+    selectForWriting = "SELECT \(list) FROM \(name) WHERE zone = ? ORDER BY \(first ?? "")\(order)"
     deletes = conditions.map { "DELETE FROM \(name) \($0)" }
   }
 

@@ -157,7 +157,8 @@ package final class SQLiteProjections: ProjectionStore {
     fileprivate var statement: Statement?
   }
 
-  /// Returns the next rows of a zone, table by table, in the order of their keys; none at the end.
+  /// Returns the next rows of a zone, table by table, in the order in which they are best written;
+  /// none at the end.
   ///
   /// Nothing may be written between two calls.
   func next(
@@ -172,7 +173,7 @@ package final class SQLiteProjections: ProjectionStore {
       if let open = reading.statement {
         statement = open
       } else {
-        statement = try connection.statement(table.selects[0])
+        statement = try connection.statement(table.selectForWriting)
         try statement.bind(number)
         reading.statement = statement
       }

@@ -42,11 +42,8 @@ extension Engine {
     folded.isFolded = true
     folded.memberships = known
     for stored in try store.zones.all() {
-      // Each key has guarded memory of its own, which costs more than to decrypt it.
-      let epochs = try stored.wrappedEpochs.map { wrapped in
-        try EpochKey.recovered(
-          wrapped, by: identity, groupID: stored.group.bytes, zoneID: stored.id.bytes)
-      }
+      let epochs = try EpochKey.recovered(
+        stored.wrappedEpochs, by: identity, groupID: stored.group.bytes, zoneID: stored.id.bytes)
       folded.zones[try place(of: stored.id)].hold(epochs)
     }
     for zone in zones where zone.kind == .control {
