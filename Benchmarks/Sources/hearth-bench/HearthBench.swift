@@ -22,7 +22,7 @@ enum HearthBench {
            hearth-bench household CHORES|family FOLDER
            hearth-bench cli HEARTH [--runs RUNS] [--chores CHORES] [--dir FOLDER]
            hearth-bench waits HEARTH HEARTH_RELAY [--runs RUNS] [--dir FOLDER]
-           hearth-bench bootstrap HEARTH [--records RECORDS] [--dir FOLDER]
+           hearth-bench bootstrap HEARTH [--records RECORDS] [--family FOLDER] [--dir FOLDER]
            hearth-bench library [--records RECORDS] [--runs RUNS] [--dir FOLDER]
     """
 
@@ -83,10 +83,12 @@ enum HearthBench {
       ).run()
     case "bootstrap":
       guard arguments.count >= 2 else { throw BenchError(usage) }
-      let (numbers, root) = try options(
-        arguments.dropFirst(2), defaults: ["--records": 100_000])
+      var rest = arguments
+      let family = try path("--family", takenFrom: &rest)
+      let (numbers, root) = try options(rest.dropFirst(2), defaults: ["--records": 100_000])
       try await BootstrapBudgets(
-        program: arguments[1], records: numbers["--records", default: 1], root: root
+        program: arguments[1], records: numbers["--records", default: 1], root: root,
+        family: family
       ).run()
     default:
       let (numbers, root) = try options(
@@ -101,6 +103,16 @@ enum HearthBench {
   private static func show(_ result: [String: Any]) throws {
     let json = try JSONSerialization.data(withJSONObject: result, options: [.sortedKeys])
     print("RESULT " + String(decoding: json, as: UTF8.self))
+  }
+
+  /// Takes an option and its path out of the arguments.
+  private static func path(
+    _ option: String, takenFrom arguments: inout [String]
+  ) throws -> String? {
+    guard let place = arguments.firstIndex(of: option) else { return nil }
+    guard place + 1 < arguments.count else { throw BenchError(usage) }
+    defer { arguments.removeSubrange(place...place + 1) }
+    return arguments[place + 1]
   }
 
   /// Positive numbers by their options' names, and a new folder's path.
