@@ -83,6 +83,7 @@
   case snapshotRefused = "snapshot.snapshot-refused"
   case snapshotNoCandidate = "snapshot.snapshot-no-candidate"
   case snapshotIncomplete = "snapshot.snapshot-incomplete"
+  case snapshotHeadsLong = "snapshot.snapshot-heads-long"
   case snapshotForwarded = "snapshot.snapshot-forwarded"
   case snapshotReplaced = "snapshot.snapshot-replaced"
   case snapshotContradicted = "snapshot.snapshot-contradicted"

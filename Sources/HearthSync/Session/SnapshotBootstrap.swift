@@ -78,7 +78,7 @@ struct SnapshotBootstrap<Turns: ReplicaTurns, Link: Transport> {
     }
     if case .refused(let problem) = belief { return .refused(problem) }
     let chunks = try await SnapshotFetch(ports: ports).chunks(
-      of: candidate.snapshot, after: candidate.first, &report)
+      of: candidate.snapshot, after: candidate.beginning, &report)
     return try await SnapshotLoad(
       ports: ports, candidate: candidate, words: words, listing: listing
     ).load(chunks, into: id)
@@ -99,9 +99,10 @@ struct SnapshotBootstrap<Turns: ReplicaTurns, Link: Transport> {
     for snapshot in ordered.prefix(SnapshotPlan.fetchedSnapshots)
     where candidates.count < SnapshotPlan.consideredSnapshots {
       do {
-        let first = try await SnapshotFetch(ports: ports).first(of: snapshot, &report)
+        let beginning = try await SnapshotFetch(ports: ports)
+          .beginning(of: snapshot, in: id, &report)
         if let candidate = try ports.turn({
-          try SnapshotChoice.candidate(snapshot, first, of: id, listing, in: $0)
+          try SnapshotChoice.candidate(snapshot, beginning, of: id, listing, in: $0)
         }) {
           candidates.append(candidate)
         }

@@ -44,28 +44,31 @@ enum SnapshotChoice {
       + complete.filter { !good.contains($0.group) }
   }
 
-  /// Verifies the first chunk of a snapshot; nil if it is under a key that is withheld here.
+  /// Verifies the first chunks of a snapshot; nil if it is under a key that is withheld here.
   ///
   /// - Throws: What is wrong with it.
   static func candidate(
-    _ snapshot: SnapshotPlan.Complete, _ first: [UInt8], of id: ZoneID, _ listing: TransportListing,
-    in engine: Engine<some Store>
+    _ snapshot: SnapshotPlan.Complete, _ beginning: [[UInt8]], of id: ZoneID,
+    _ listing: TransportListing, in engine: Engine<some Store>
   ) throws -> SnapshotCandidate? {
     let zone = try engine.zone(id)
+    guard let first = beginning.first else { return nil }
     if try ClosedSegments(engine: engine).isWithheld(first, in: zone) { return nil }
     let (heads, heldBack) = try checkedHeads(
-      ofSnapshot: first, of: snapshot.chunks.count, in: zone, listing, by: engine)
+      ofSnapshot: beginning, of: snapshot.chunks.count, in: zone, listing, by: engine)
     let word = try SnapshotWords.word(of: first, heads, heldBack, in: zone, by: engine)
     return SnapshotCandidate(
-      snapshot: snapshot, first: first, word: word, weight: SnapshotPlan.weight(of: word.frontier))
+      snapshot: snapshot, beginning: beginning, word: word,
+      weight: SnapshotPlan.weight(of: word.frontier))
   }
 
   /// A snapshot's heads and held-back changes, if they can be true.
   static func checkedHeads(
-    ofSnapshot first: [UInt8], of count: Int, in zone: ZoneState, _ listing: TransportListing,
+    ofSnapshot beginning: [[UInt8]], of count: Int, in zone: ZoneState, _ listing: TransportListing,
     by engine: Engine<some Store>
   ) throws -> (heads: [LogHead], heldBack: [Dot]) {
-    let (heads, heldBack, _) = try SnapshotOpening(of: zone, in: engine).heads(of: first, of: count)
+    let (heads, heldBack, _) = try SnapshotOpening(of: zone, in: engine)
+      .heads(of: beginning, of: count)
     if let fault = SnapshotPlan.fault(
       in: heads, heldBack, of: zone, control: try engine.controlZone(of: zone.group).reached,
       listing: listing)

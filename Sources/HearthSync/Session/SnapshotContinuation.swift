@@ -87,10 +87,10 @@ enum SnapshotContinuation {
     isOutdated: Bool, _ listing: TransportListing, in engine: inout Engine<some Store>,
     nowMilliseconds: UInt64
   ) throws -> SnapshotOutcome {
-    guard let first = chunks.first else { return .refused(nil) }
+    guard !chunks.isEmpty else { return .refused(nil) }
     let zone = try engine.zone(id)
     _ = try SnapshotChoice.checkedHeads(
-      ofSnapshot: first, of: chunks.count, in: zone, listing, by: engine)
+      ofSnapshot: chunks, of: chunks.count, in: zone, listing, by: engine)
     if case .needsVoice = belief {
       guard try SnapshotTrust(engine: engine).isVouched(word, digest, by: words, in: zone) else {
         return .refused(

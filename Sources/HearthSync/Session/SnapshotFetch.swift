@@ -5,21 +5,32 @@ import HearthMembership
 struct SnapshotFetch<Turns: ReplicaTurns, Link: Transport> {
   let ports: ExchangePorts<Turns, Link>
 
-  /// The first chunk of a snapshot, which says what the snapshot holds.
-  func first(
-    of snapshot: SnapshotPlan.Complete, _ report: inout TransportReport
-  ) async throws -> [UInt8] {
-    try await fetch(snapshot.chunks[0], &report)
+  /// The first chunks of a snapshot, as many as say what the snapshot holds.
+  func beginning(
+    of snapshot: SnapshotPlan.Complete, in id: ZoneID, _ report: inout TransportReport
+  ) async throws -> [[UInt8]] {
+    let count = snapshot.chunks.count
+    var chunks = [try await fetch(snapshot.chunks[0], &report)]
+    guard count > 1 else { return chunks }
+    let opening = try ports.turn { SnapshotOpening(of: try $0.zone(id), in: $0) }
+    func isEnough() -> Bool {
+      // What is wrong with them is reported when the heads are read.
+      do { return try opening.wholeHeads(of: chunks, of: count) != nil } catch { return true }
+    }
+    while chunks.count < min(count, SnapshotOpening.maximumHeadChunks), !isEnough() {
+      chunks.append(try await fetch(snapshot.chunks[chunks.count], &report))
+    }
+    return chunks
   }
 
   /// All chunks of a snapshot.
   ///
-  /// - Parameter first: The first chunk, if it is here.
+  /// - Parameter beginning: The first chunks, as far as they are here.
   func chunks(
-    of snapshot: SnapshotPlan.Complete, after first: [UInt8]? = nil,
+    of snapshot: SnapshotPlan.Complete, after beginning: [[UInt8]] = [],
     _ report: inout TransportReport
   ) async throws -> [[UInt8]] {
-    var chunks = first.map { [$0] } ?? []
+    var chunks = beginning
     for name in snapshot.chunks.dropFirst(chunks.count) {
       chunks.append(try await fetch(name, &report))
     }
@@ -32,17 +43,17 @@ struct SnapshotFetch<Turns: ReplicaTurns, Link: Transport> {
   ) async throws -> [KnownSnapshot] {
     var look = try ports.turn { try SnapshotLooks(engine: $0).snapshotLook(of: id, listing) }
     for snapshot in look.unknown where !look.isEnough {
-      let first: [UInt8]
+      let beginning: [[UInt8]]
       do {
-        first = try await self.first(of: snapshot, &report)
+        beginning = try await self.beginning(of: snapshot, in: id, &report)
       } catch {
         guard SnapshotMemory.isOfSnapshot(error) else { throw error }
         continue
       }
-      if let known = try ports.turn({ try SnapshotLooks(engine: $0).known(snapshot, first, of: id) }
-      ) {
-        look.note(known)
+      let known = try ports.turn {
+        try SnapshotLooks(engine: $0).known(snapshot, beginning, of: id)
       }
+      if let known { look.note(known) }
     }
     return try ports.turn { [look] in try SnapshotLooks(engine: $0).finish(look, of: id) }
   }

@@ -181,7 +181,7 @@ struct SnapshotLoad<Turns: ReplicaTurns, Link: Transport> {
     if isJudgedAnew {
       // Its maker may have lost the right to make it.
       _ = try SnapshotChoice.checkedHeads(
-        ofSnapshot: candidate.first, of: count, in: zone, listing, by: engine)
+        ofSnapshot: candidate.beginning, of: count, in: zone, listing, by: engine)
       let belief = try belief(in: snapshot, of: zone.id, by: engine)
       if case .refused(let problem) = belief { return .refused(problem) }
     }

@@ -21,19 +21,20 @@ struct SnapshotLooks<S: Store> {
         complete.lazy.filter { !seen.contains($0.group) }.prefix(SnapshotPlan.fetchedSnapshots)))
   }
 
-  /// Examines the first chunk of a snapshot; nil if no lasting verdict is possible yet.
+  /// Examines the first chunks of a snapshot; nil if no lasting verdict is possible yet.
   func known(
-    _ snapshot: SnapshotPlan.Complete, _ first: [UInt8], of id: ZoneID
+    _ snapshot: SnapshotPlan.Complete, _ beginning: [[UInt8]], of id: ZoneID
   ) throws -> KnownSnapshot? {
     let zone = try engine.zone(id)
     let closed = try ClosedSegments(engine: engine).closedTags(in: zone)
     var (epoch, maker) = (Identifier.zero, Identifier.zero)
     do {
       let header = try Envelope.parseHeader(
-        first, minimumSuite: engine.membership(of: zone.group).acceptedSuite)
+        beginning.first ?? [],
+        minimumSuite: engine.membership(of: zone.group).acceptedSuite)
       (epoch, maker) = (Identifier(header.epochTag), Identifier(header.authorTag))
       let (heads, heldBack, isOwn) = try SnapshotOpening(of: zone, in: engine)
-        .heads(of: first, of: snapshot.chunks.count)
+        .heads(of: beginning, of: snapshot.chunks.count)
       return KnownSnapshot(
         group: snapshot.group, isOwn: isOwn, maker: maker, epoch: epoch,
         mark: SnapshotMark.mark(of: heads, heldBack), link: header.linkBefore,

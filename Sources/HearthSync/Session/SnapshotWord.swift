@@ -33,10 +33,10 @@ struct KnownSnapshot {
   var frontier: Frontier
 }
 
-/// A snapshot whose first chunk was verified.
+/// A snapshot whose first chunks were verified, as many as hold its heads.
 struct SnapshotCandidate {
   let snapshot: SnapshotPlan.Complete
-  let first: [UInt8]
+  let beginning: [[UInt8]]
   let word: SnapshotWord
   let weight: UInt64
 }

@@ -18,19 +18,37 @@ struct BaseSnapshot<S: Store> {
   func base(
     of zone: ZoneState
   ) throws -> (chunk: [UInt8], heads: [LogHead], heldBack: [Dot])? {
-    // Reads only the number of chunks, the length of the first chunk, and that chunk: the others
-    // may be many.
-    guard
-      let start = try engine.store.snapshots.base(
-        of: zone.id, atMost: EnvelopeFormat.maximumEnvelopeBytes + 20)
-    else { return nil }
+    // Reads only the number of chunks and the chunks of the heads: the others may be many.
+    let opening = SnapshotOpening(of: zone, isAccepted: true, in: engine)
+    var room = EnvelopeFormat.maximumEnvelopeBytes + 20
+    while let start = try engine.store.snapshots.base(of: zone.id, atMost: room) {
+      let (count, chunks) = try beginning(of: start)
+      guard count > 0, let first = chunks.first else { return nil }
+      if let (heads, heldBack, _) = try opening.wholeHeads(of: chunks, of: count) {
+        return (first, heads, heldBack)
+      }
+      guard start.count == room, chunks.count < SnapshotOpening.maximumHeadChunks else {
+        throw SyncError(.corrupt, "the base snapshot of \(zone.name) is cut: run `hearth verify`")
+      }
+      room *= 2
+    }
+    return nil
+  }
+
+  /// The number of chunks in the beginning of a container, and those that it has whole.
+  private func beginning(of start: [UInt8]) throws -> (count: Int, chunks: [[UInt8]]) {
     var reader = ByteReader(start)
-    let count = try reader.varint("chunks")
-    guard count > 0 else { return nil }
-    let first = try reader.blob("chunk", atMost: EnvelopeFormat.maximumEnvelopeBytes)
-    let (heads, heldBack, _) = try SnapshotOpening(of: zone, isAccepted: true, in: engine)
-      .heads(of: first, of: Int(clamping: count))
-    return (first, heads, heldBack)
+    let count = Int(clamping: try reader.varint("chunks"))
+    var chunks: [[UInt8]] = []
+    while chunks.count < min(count, SnapshotOpening.maximumHeadChunks) {
+      do {
+        chunks.append(try reader.blob("chunk", atMost: EnvelopeFormat.maximumEnvelopeBytes))
+      } catch {
+        guard error.code == .truncated, !chunks.isEmpty else { throw error }
+        break
+      }
+    }
+    return (count, chunks)
   }
 
   /// The name of the person whose device made a snapshot.

@@ -100,17 +100,49 @@ package struct SnapshotOpening: Sendable {
       keys: try membership.keys(of: author, showing: card))
   }
 
-  /// Verifies a snapshot's first chunk and reads the snapshot's heads and held-back changes.
+  /// The most chunks that a snapshot's heads may take: 64 MiB.
+  ///
+  /// The heads say what each author had seen, so their size grows with the square of the number of
+  /// authors. Usually they are in the first chunk.
+  static let maximumHeadChunks = 64
+
+  /// Verifies a snapshot's first chunks and reads the snapshot's heads and held-back changes.
   ///
   /// - Parameters:
-  ///   - chunk: The first chunk.
+  ///   - beginning: The first chunks; those after the heads are not opened.
   ///   - number: The number of chunks.
+  /// - Throws: What is wrong with them; `notFound` if the heads continue in a chunk that is not
+  ///   given, and `tooLarge` if they take more than ``maximumHeadChunks``.
   func heads(
-    of chunk: [UInt8], of number: Int
+    of beginning: [[UInt8]], of number: Int
   ) throws -> (heads: [LogHead], heldBack: [Dot], isOwn: Bool) {
-    let chunk = try open(chunk: chunk, at: 0, of: number)
-    let isOwn = Identifier(chunk.header.authorTag) == zone.authorTag(of: device)
-    let reader = try SnapshotReader(chunk.body, zone: zone.id)
-    return (reader.heads, reader.heldBack, isOwn)
+    if let heads = try wholeHeads(of: beginning, of: number) { return heads }
+    throw beginning.count < SnapshotOpening.maximumHeadChunks
+      ? SyncError(.notFound, "chunk \(beginning.count + 1) of the snapshot is missing")
+      : SyncError(.tooLarge, "the snapshot has longer heads than this program accepts")
+  }
+
+  /// The same; nil if the heads continue in a chunk that is not given.
+  func wholeHeads(
+    of beginning: [[UInt8]], of number: Int
+  ) throws -> (heads: [LogHead], heldBack: [Dot], isOwn: Bool)? {
+    var stream: [UInt8] = []
+    var first: EnvelopeHeader?
+    for (index, bytes) in beginning.prefix(SnapshotOpening.maximumHeadChunks).enumerated() {
+      let chunk = try open(chunk: bytes, at: index, of: number)
+      let start = first ?? chunk.header
+      first = start
+      guard start.authorTag == chunk.header.authorTag, start.linkBefore == chunk.header.linkBefore
+      else { throw SyncError(.malformed, "chunk \(index + 1) belongs to another snapshot") }
+      stream += chunk.body
+      do {
+        let reader = try SnapshotReader(stream, zone: zone.id)
+        let isOwn = Identifier(start.authorTag) == zone.authorTag(of: device)
+        return (reader.heads, reader.heldBack, isOwn)
+      } catch let error as CodecError where error.code == .truncated && index + 1 < number {
+        Probe.snapshotHeadsLong.hit()
+      }
+    }
+    return nil
   }
 }
