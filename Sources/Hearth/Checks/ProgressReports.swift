@@ -40,8 +40,9 @@ struct ProgressReports: NodeWork {
   func progress(in group: GroupID) throws -> [DeviceProgress] {
     let membership = membership(of: group)
     let zones = engine.zones.filter { $0.group == group }
-    return try membership.devices.map { device in
-      let claims = try claims(of: device.id, in: group)
+    let reports = try reports(in: group)
+    return membership.devices.map { device in
+      let claims = claims(of: device.id, in: group, reports)
       var missing: UInt64 = 0
       var ahead: UInt64 = 0
       for zone in zones where zone.kind == .data {
@@ -73,9 +74,10 @@ struct ProgressReports: NodeWork {
     let waiting = try zones.map { zone in
       (zone: zone, segments: try WaitingSegments(engine: engine).segments(in: zone.id))
     }
+    let reports = try reports(in: group)
     var found: [Author: WithheldChanges] = [:]
     for witness in membership.devices where witness.id != device {
-      var claims = try claims(of: witness.id, in: group)
+      var claims = claims(of: witness.id, in: group, reports)
       for (zone, segments) in waiting {
         for segment in segments where segment.author.device == witness.id {
           add(segment, of: zone, to: &claims)
@@ -125,8 +127,15 @@ struct ProgressReports: NodeWork {
     return reached < last ? count + (last - reached) : count
   }
 
+  /// The last reports of a group's devices that are no operations, read once for all devices.
+  private func reports(in group: GroupID) throws -> DeviceReports {
+    try DeviceReports.stored(of: engine.controlZone(of: group).id, in: engine.store)
+  }
+
   /// Returns the frontiers that a device has reported for each zone, by its changes and heartbeats.
-  private func claims(of device: DeviceID, in group: GroupID) throws -> [ZoneID: Frontier] {
+  private func claims(
+    of device: DeviceID, in group: GroupID, _ reports: DeviceReports
+  ) -> [ZoneID: Frontier] {
     var claims: [ZoneID: Frontier] = [:]
     let zones = engine.zones.filter { $0.group == group }
     let control = zones.first { $0.kind == .control }?.id
@@ -138,8 +147,6 @@ struct ProgressReports: NodeWork {
         }
       }
     }
-    let reports =
-      try control.map { try DeviceReports.stored(of: $0, in: engine.store) } ?? DeviceReports()
     for said in reports.frontiers(of: device, in: membership(of: group)) {
       claims[said.zone] = (claims[said.zone] ?? Frontier()).joined(with: said.frontier)
     }
@@ -169,7 +176,7 @@ struct ProgressReports: NodeWork {
       let said = try engine.controlZone(of: group).head(of: engine.author).sequence
       let interval = ProgressReports.heartbeatMilliseconds(after: said)
       guard let last, last + interval <= moment else { continue }
-      let claims = try claims(of: device, in: group)
+      let claims = claims(of: device, in: group, try reports(in: group))
       let hasNews = zones.contains { zone in
         zone.kind == .data && !(claims[zone.id] ?? Frontier()).covers(zone.frontier)
       }

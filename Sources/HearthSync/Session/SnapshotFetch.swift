@@ -17,8 +17,11 @@ struct SnapshotFetch<Turns: ReplicaTurns, Link: Transport> {
       // What is wrong with them is reported when the heads are read.
       do { return try opening.wholeHeads(of: chunks, of: count) != nil } catch { return true }
     }
-    while chunks.count < min(count, SnapshotOpening.maximumHeadChunks), !isEnough() {
-      chunks.append(try await fetch(snapshot.chunks[chunks.count], &report))
+    let most = min(count, SnapshotOpening.maximumHeadChunks)
+    while chunks.count < most, !isEnough() {
+      for name in snapshot.chunks[chunks.count..<min(2 * chunks.count, most)] {
+        chunks.append(try await fetch(name, &report))
+      }
     }
     return chunks
   }
