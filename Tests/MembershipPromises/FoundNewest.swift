@@ -4,7 +4,7 @@ func foundNewest() -> [FoundHistory] {
   [
     historyG1(), historyG2(), historyG3(), historyG4(), historyG5(), historyG6(), historyG7(),
     historyG8(), historyG9(), historyG10(), historyG11(), historyG12(), historyG13(),
-    historyG14(), historyG15(), historyG16(), historyG17(),
+    historyG14(), historyG15(), historyG16(), historyG17(), historyG18(),
   ]
 }
 
@@ -373,4 +373,24 @@ private func historyG16() -> FoundHistory {
 /// The same where the owner goes on, having seen everything: its silence confirms nothing.
 private func historyG17() -> FoundHistory {
   FoundHistory(name: "G17", history: endedHeir(.recovery, silence: true))
+}
+
+/// A second device of the owner replaces the words, a third recovers with the new ones and ends the
+/// others, as an admin has seen; the first, which saw none of it, replaces the old words and lets
+/// somebody in: it is out, and nobody came by it.
+private func historyG18() -> FoundHistory {
+  var world = World()
+  world.write(0, .found)
+  world.write(0, .setWords(words: 1))
+  world.welcome(45, as: 46, .admin, host: 0)
+  world.welcome(71, as: 0, .owner, host: 0)
+  world.sync(0, 71)
+  world.write(71, .setWords(words: 2, consent: 1))
+  world.sync(71, 53)
+  world.write(53, .recover(person: 0, words: 2, revokingOthers: true))
+  world.sync(53, 45)
+  world.write(45, .heartbeat)
+  world.write(0, .setWords(words: 3, consent: 1))
+  world.welcome(24, as: 25, .reader, host: 0)
+  return FoundHistory(name: "G18", history: world.history)
 }

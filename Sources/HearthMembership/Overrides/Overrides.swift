@@ -19,6 +19,8 @@ final class Overrides {
   private var written: [PersonID: OpenParts] = [:]
   /// The lines drawn by own devices that were already computed.
   var known = OwnLines()
+  /// The recoveries that others saw before each replacement of recovery words.
+  var settledRecoveries: [Int: [Int]] = [:]
   private(set) lazy var witnesses = BranchWitnesses(findings)
 
   init(_ findings: Findings, _ stock: Stock) {

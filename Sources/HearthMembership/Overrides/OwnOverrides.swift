@@ -39,10 +39,10 @@ struct OwnOverrides {
     let rank = max(step.standing(strike.by), Role.child.rank)
     switch rule {
     case .wordsReplaced:
-      if step.log.operation(strike.place).words != nil, lines.isSignedByWords(strike.by) {
-        return true
+      guard step.log.operation(strike.place).words != nil else {
+        return !lines.isSettled(strike.place, beside: strike.by, rank)
       }
-      return !lines.isSettled(strike.place, beside: strike.by, rank)
+      return replaces(strike.by, strike.place, rank)
     case .recoveryWords where lines.isSignedByWords(strike.place):
       // Such recovery words would override the recovery instead.
       return lines.isSettled(strike.by, beside: strike.place, rank)
@@ -121,20 +121,25 @@ struct OwnOverrides {
   /// Recoveries by replaced recovery words, and other concurrent words.
   private func replaced(by line: Int, _ rank: Int) -> [Strike] {
     guard let person = step.findings.person(line) else { return [] }
-    let recoveries = step.findings.live.furtherDevices[step.log.people[person]].filter { place in
-      if case .recover = step.log.operation(place) { return true }
-      return false
+    let settled = lines.settledRecoveries(beside: line, rank)
+    let recoveries = lines.recoveries(beside: line).filter {
+      !step.isStruck($0) && !settled.contains($0)
     }
-    // A replacement by the old words overrides other words, but no recovery that others saw first.
     let words = step.findings.live.words[step.log.people[person]].filter {
-      step.areConcurrent($0, beyond: line)
-        && (lines.isSignedByWords(line) || !lines.isSettled($0, beside: line, rank))
+      step.areConcurrent($0, beyond: line) && replaces(line, $0, rank)
     }
-    let struck =
-      recoveries.filter {
-        step.areConcurrent($0, beyond: line) && !lines.isSettled($0, beside: line, rank)
-      } + words
-    return step.strikes(struck, by: line, .wordsReplaced)
+    return step.strikes(recoveries + words, by: line, .wordsReplaced)
+  }
+
+  /// Whether a replacement of recovery words overrides other words that are concurrent with it.
+  ///
+  /// A replacement by the old words does so whatever others had seen, except for words behind a
+  /// recovery that others saw first.
+  private func replaces(_ line: Int, _ words: Int, _ rank: Int) -> Bool {
+    guard lines.isSignedByWords(line) else { return !lines.isSettled(words, beside: line, rank) }
+    return !lines.settledRecoveries(beside: line, rank).contains {
+      !step.isStruck($0) && step.log.sees($0, words)
+    }
   }
 
   private func recovered(by place: Int, _ rank: Int) -> [Strike] {

@@ -63,6 +63,23 @@ struct WitnessedLines {
     return isSeen(place, without: rival) && !isSeen(rival, without: place)
   }
 
+  /// The effective recoveries of a person that are concurrent with a replacement of their words.
+  func recoveries(beside line: Int) -> [Int] {
+    guard let person = step.findings.person(line) else { return [] }
+    return step.findings.live.furtherDevices[step.log.people[person]].filter { place in
+      guard case .recover = step.log.operation(place) else { return false }
+      return step.log.isBeyond(place, line) && !step.log.sees(place, line)
+    }
+  }
+
+  /// Those of them that others saw before the replacement.
+  func settledRecoveries(beside line: Int, _ rank: Int) -> [Int] {
+    if let known = step.settledRecoveries[line] { return known }
+    let settled = recoveries(beside: line).filter { isSettled($0, beside: line, rank) }
+    step.settledRecoveries[line] = settled
+    return settled
+  }
+
   /// The admins whom the owner's devices lowered beyond the line of a recovery, since the holder of
   /// a removed device must not choose the witnesses of the recovery.
   private func loweredEyes(beside place: Int) -> [Stock.Eyes] {
