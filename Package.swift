@@ -142,9 +142,6 @@ let package = Package(
       ] + (hasPostgres ? ["HearthRelayPostgres"] : []),
       swiftSettings: settings + (hasPostgres ? [.define("HEARTH_POSTGRES")] : [])),
     .executableTarget(
-      name: "notes-example", dependencies: ["Hearth"], path: "Examples/Notes",
-      swiftSettings: settings),
-    .executableTarget(
       name: "hearth-bench",
       dependencies: [
         "Hearth", "Household", "HearthCRDT", "HearthCrypto", "HearthMembership", "HearthSync",

@@ -63,13 +63,13 @@ package final class MeteredTransport: Transport {
   package func fetch(_ name: BlobName) async throws -> [UInt8]? {
     tell(meter.expect(name) { nil })
     let bytes = try await base.fetch(name)
-    if let bytes, name.kind == .snapshot { tell(meter.receive(files: 1, bytes: bytes.count)) }
+    if let bytes, name.kind != .capsule { tell(meter.receive(files: 1, bytes: bytes.count)) }
     return bytes
   }
 
   package func publish(_ name: BlobName, _ bytes: [UInt8]) async throws {
     try await base.publish(name, bytes)
-    if name.kind == .snapshot { tell(meter.give(files: 1, bytes: bytes.count)) }
+    if name.kind != .capsule { tell(meter.give(files: 1, bytes: bytes.count)) }
   }
 
   package func remove(_ name: BlobName) async throws { try await base.remove(name) }

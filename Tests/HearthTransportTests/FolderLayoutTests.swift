@@ -62,6 +62,13 @@ struct FolderLayoutTests {
     ]
     #expect(FolderLayout.path(of: snapshot) == path)
     #expect(FolderLayout.blob(path: path) == snapshot)
+    let attachment = BlobName(
+      kind: .attachment, scope: Identifier(high: 1, low: 2), digest: Identifier(high: 5, low: 6))
+    let file = "00000000000000050000000000000006.att"
+    #expect(
+      FolderLayout.path(of: attachment) == ["a", "00000000000000010000000000000002", file])
+    #expect(FolderLayout.blob(path: ["a", "00000000000000010000000000000002", file]) == attachment)
+    #expect(FolderLayout.blob(path: ["s", "00000000000000010000000000000002", file]) == nil)
     let capsule = BlobName(kind: .capsule, scope: Identifier(high: 0xFE, low: 1))
     #expect(FolderLayout.path(of: capsule) == ["i", "00000000000000fe0000000000000001.cap"])
     #expect(FolderLayout.blob(path: ["i", "00000000000000fe0000000000000001.cap"]) == capsule)
@@ -107,6 +114,9 @@ struct FolderLayoutTests {
     #expect(FolderLayout.path(of: chunk([1], count: Int(UInt32.max) + 1)) == nil)
     #expect(
       FolderLayout.path(of: BlobName(kind: .capsule, scope: zone, digest: zone)) == nil)
+    #expect(
+      FolderLayout.path(of: BlobName(kind: .attachment, scope: zone, group: zone, digest: zone))
+        == nil)
   }
 
   static let stem = "0000000000000001-0000000000000009-0123456789abcdef0123456789abcdef"

@@ -62,6 +62,35 @@ struct FolderTransportTests {
     #expect(try transport.list(zoneTag: zone).snapshots == [second])
   }
 
+  @Test("Chunks of attachments are listed apart, and copies of them are used and removed")
+  func attachments() throws {
+    let scratch = Scratch()
+    let transport = scratch.transport()
+    let bytes: [UInt8] = [1, 2, 3]
+    let name = BlobName(kind: .attachment, scope: zone, digest: testDigest(bytes))
+    try transport.publish(name, bytes)
+    try transport.publish(chunk([4, 5], index: 0, count: 1), [4, 5])
+    #expect(throws: TransportError(.invalidName, place: "", message: "", remedy: "")) {
+      try transport.publish(name, [9])
+    }
+    let listing = try transport.list(zoneTag: zone)
+    #expect(listing.attachments == [name] && listing.snapshots.count == 1)
+    #expect(listing.problems == [] && listing.segments == [])
+    #expect(try transport.list(zoneTag: otherZone).attachments == [])
+    let path = pathOf(name)
+    let copy = [path[0], path[1], path[2].replacing(".att", with: ".sync-conflict-1.att")]
+    scratch.rename(path, copy)
+    #expect(try transport.list(zoneTag: zone).attachments == [name])
+    #expect(try transport.fetch(name) == bytes)
+    scratch.write(path, [9, 9])
+    #expect(try transport.fetch(name) == bytes)
+    try transport.remove(name)
+    #expect(try transport.fetch(name) == nil)
+    #expect(try transport.list(zoneTag: zone).attachments == [])
+    scratch.makeDirectories(path)
+    #expect(try transport.list(zoneTag: zone).attachments == [])
+  }
+
   @Test("Publishing again writes nothing; a damaged file is replaced")
   func idempotent() throws {
     let scratch = Scratch()
@@ -284,7 +313,7 @@ struct FolderTransportTests {
     #expect(try transport.list(zoneTag: zone).problems.map(\.hidesData) == [true])
     try transport.prepare()
     try transport.prepare()
-    #expect(scratch.tree() == ["HEARTH.txt", "i", "s", "z"])
+    #expect(scratch.tree() == ["HEARTH.txt", "a", "i", "s", "z"])
     #expect(try transport.list(zoneTag: zone).problems == [])
     let text = String(decoding: scratch.read(["HEARTH.txt"]) ?? [], as: UTF8.self)
     #expect(text.contains("encrypted") && text.contains("do not edit"))

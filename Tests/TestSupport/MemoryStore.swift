@@ -15,6 +15,7 @@ package final class MemoryStore: Store {
     var pending: [Identifier: PendingSegment] = [:]
     var records: [RecordKey: StoredRecord] = [:]
     var base: [UInt8]?
+    var chunks: [Identifier: (bytes: [UInt8]?, released: UInt64?)] = [:]
     var draft = Draft()
   }
 
@@ -70,6 +71,7 @@ package final class MemoryStore: Store {
   package var records: Records { Records(store: self) }
   package var projections: Projections { Projections(store: self) }
   package var snapshots: Snapshots { Snapshots(store: self) }
+  package var attachments: Attachments { Attachments(store: self) }
   package var drafts: Drafts { Drafts(store: self) }
   package var facts: Facts { Facts(store: self) }
   package var notices: Notices { Notices(store: self) }
@@ -304,6 +306,47 @@ extension MemoryStore {
 
     package func removeBase(of id: ZoneID) throws {
       try store.change(id) { $0.base = nil }
+    }
+  }
+
+  /// The chunks of attachments.
+  package struct Attachments: AttachmentStore {
+    fileprivate let store: MemoryStore
+
+    package func chunks(of id: ZoneID) throws -> [KnownChunk] {
+      try store.zone(id).chunks.map { digest, chunk in
+        KnownChunk(
+          digest: digest, byteCount: chunk.bytes?.count ?? 0,
+          releasedMilliseconds: chunk.released)
+      }.sorted { $0.digest < $1.digest }
+    }
+
+    package func bytes(of digest: Identifier, in id: ZoneID) throws -> [UInt8]? {
+      try store.zone(id).chunks[digest]?.bytes
+    }
+
+    package func save(_ chunk: SealedChunk, in id: ZoneID) throws {
+      try store.change(id) { $0.chunks[chunk.digest] = (chunk.bytes, nil) }
+    }
+
+    package func note(_ digests: [Identifier], in id: ZoneID) throws {
+      try store.change(id) { zone in
+        for digest in digests where zone.chunks[digest] == nil { zone.chunks[digest] = (nil, nil) }
+      }
+    }
+
+    package func release(_ digests: [Identifier], at time: UInt64?, in id: ZoneID) throws {
+      try store.change(id) { zone in
+        for digest in digests { zone.chunks[digest]?.released = time }
+      }
+    }
+
+    package func drop(_ digest: Identifier, in id: ZoneID) throws {
+      try store.change(id) { $0.chunks[digest]?.bytes = nil }
+    }
+
+    package func forget(_ digests: [Identifier], in id: ZoneID) throws {
+      try store.change(id) { zone in for digest in digests { zone.chunks[digest] = nil } }
     }
   }
 

@@ -21,6 +21,8 @@ public final class ZoneTransaction: ZoneReader {
   private var hiddenKeys: Set<RecordKey> = []
   private var hiddenTypes: Set<TypeID> = []
   private var deleted: Set<RecordKey> = []
+  /// The chunks of what was attached.
+  private(set) var chunks: [SealedChunk] = []
   /// The texts that the transaction edits; nil before the first one.
   private var texts: TransactionTexts?
 
@@ -90,6 +92,9 @@ public final class ZoneTransaction: ZoneReader {
     hiddenKeys = []
     hiddenTypes = []
   }
+
+  /// Adds chunks to what the transaction writes.
+  func attach(_ added: [SealedChunk]) { chunks += added }
 
   /// Adds operations to what the transaction writes.
   func append(_ added: [Operation]) throws {

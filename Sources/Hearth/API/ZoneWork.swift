@@ -47,16 +47,23 @@ struct ZoneWork: NodeWork {
         "this is no longer the private database, as the device now shares another one: look it "
           + "up again")
     }
-    let (result, operations) = try run(body)
-    guard !operations.isEmpty else { return result }
-    _ = try engine.write(operations, to: zone, nowMilliseconds: now())
+    let (result, transaction) = try run(body)
+    guard !transaction.operations.isEmpty else { return result }
+    // The content comes first: a record that leads nowhere would be worse than content that no
+    // record needs, which the device drops in time.
+    if !transaction.chunks.isEmpty {
+      try store.transaction {
+        for chunk in transaction.chunks { try store.attachments.save(chunk, in: zone) }
+      }
+    }
+    _ = try engine.write(transaction.operations, to: zone, nowMilliseconds: now())
     announce()
     return result
   }
 
   private func run<Result>(
     _ body: (ZoneTransaction) throws -> Result
-  ) throws -> (Result, [Operation]) {
+  ) throws -> (Result, ZoneTransaction) {
     let core = core
     let transaction = ZoneTransaction(
       store.queries, of: zone, by: schema.deletions, now: now(),
@@ -70,6 +77,6 @@ struct ZoneWork: NodeWork {
       }
     } catch is Tried {}
     guard let done else { preconditionFailure("a body that does not throw has a result") }
-    return (done, transaction.operations)
+    return (done, transaction)
   }
 }

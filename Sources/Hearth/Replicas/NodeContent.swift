@@ -23,6 +23,8 @@ package struct NodeSchema: Sendable {
   private(set) var deletions = DeletionRules()
   /// The derived tables that programs read.
   private(set) var derived: [DerivedTable] = []
+  /// The fields of each type that hold attachments.
+  private(set) var attachmentFields: [TypeID: [FieldID]] = [:]
 
   package init(
     records: [RecordSchema], projections: [any Projection] = [], policy: RolePolicy = RolePolicy(),
@@ -43,13 +45,14 @@ package struct NodeSchema: Sendable {
   init(
     records: [RecordSchema], projections: [any Projection], policy: RolePolicy,
     application: ApplicationIdentifier, lookups: [TypeLookups], deletions: DeletionRules,
-    derived: [DerivedTable]
+    derived: [DerivedTable], attachmentFields: [TypeID: [FieldID]]
   ) {
     self.init(
       records: records, projections: projections, policy: policy, application: application,
       lookups: lookups)
     self.deletions = deletions
     self.derived = derived
+    self.attachmentFields = attachmentFields
   }
 }
 

@@ -12,6 +12,8 @@ package enum RelayName: Hashable, Sendable {
   case segment(SegmentName)
   /// A chunk of a snapshot of the mailbox's zone.
   case chunk(BlobName)
+  /// A chunk of an attachment of the mailbox's zone.
+  case attachment(BlobName)
   /// An invitation bundle or recovery bundle.
   case capsule(Identifier)
   /// A key that is sealed to a recipient, in a rekey handoff.
@@ -22,6 +24,7 @@ package enum RelayName: Hashable, Sendable {
     case chunk = 2
     case capsule = 3
     case grant = 4
+    case attachment = 5
   }
 
   /// Returns the name of a recipient's sealed key in the rekey handoff behind an earlier key.
@@ -45,6 +48,9 @@ package enum RelayName: Hashable, Sendable {
       writer.identifier(name.group)
       writer.fixed64(UInt64(name.index))
       writer.fixed64(UInt64(name.count))
+      writer.identifier(name.digest)
+    case .attachment(let name):
+      writer.byte(Kind.attachment.rawValue)
       writer.identifier(name.digest)
     case .capsule(let scope):
       writer.byte(Kind.capsule.rawValue)
@@ -91,6 +97,9 @@ package enum RelayName: Hashable, Sendable {
         BlobName(
           kind: .snapshot, scope: zoneTag, group: group, index: Int(index), count: Int(count),
           digest: try reader.identifier("digest")))
+    case .attachment:
+      self = .attachment(
+        BlobName(kind: .attachment, scope: zoneTag, digest: try reader.identifier("digest")))
     case .capsule: self = .capsule(try reader.identifier("capsule"))
     case .grant: self = .grant(try reader.identifier("grant"))
     case nil: throw CodecError(.unknown, "kind of name", offset: place)

@@ -28,6 +28,9 @@ enum Migrations {
       try digestChanges(database)
       try digestFacts(database)
     }
+    migrator.registerMigration("0004-attachments") { database in
+      for statement in attachments { try database.execute(sql: statement) }
+    }
     return migrator
   }
 
@@ -88,6 +91,19 @@ enum Migrations {
         arguments: [Data(RowDigest.of(fact: name, Array(value))), name])
     }
   }
+
+  /// The tables of step 4.
+  private static let attachments = [
+    """
+    CREATE TABLE hearth_attachments(
+      zone INTEGER NOT NULL, digest BLOB NOT NULL, size INTEGER NOT NULL, released INTEGER,
+      PRIMARY KEY(zone, digest)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE hearth_attachment_bytes(
+      zone INTEGER NOT NULL, digest BLOB NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY(zone, digest))
+    """,
+  ]
 
   private static let version1 = [
     """

@@ -1,6 +1,7 @@
 import HearthCRDT
 
-/// The name of a sealed blob that is not a segment: an invitation bundle or a chunk of a snapshot.
+/// The name of a sealed blob that is not a segment: an invitation bundle, or a chunk of a snapshot
+/// or attachment.
 package struct BlobName: Hashable, Comparable, Sendable {
   /// The kind of a blob.
   package enum Kind: String, Sendable, CaseIterable {
@@ -8,13 +9,18 @@ package struct BlobName: Hashable, Comparable, Sendable {
     case capsule
     /// A chunk of a snapshot; `scope` is the zone's tag and `name` the digest of the bytes.
     case snapshot
+    /// A chunk of an attachment; `scope` is the zone's tag and `digest` all of its name.
+    case attachment
+
+    /// Whether the digest of the bytes is a part of the name, so that they never change.
+    package var hasDigest: Bool { self != .capsule }
   }
 
   /// The kind of the blob.
   package let kind: Kind
   /// The rendezvous id or zone tag that the blob belongs to.
   package let scope: Identifier
-  /// The snapshot that the chunk belongs to; zero for an invitation bundle.
+  /// The snapshot that the chunk belongs to; zero for anything else.
   package let group: Identifier
   /// The chunk's index, from 0.
   package let index: Int

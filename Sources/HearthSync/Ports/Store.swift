@@ -108,6 +108,7 @@ package protocol Store: AnyObject {
   associatedtype Records: RecordStore
   associatedtype Projections: ProjectionStore
   associatedtype Snapshots: SnapshotStore
+  associatedtype Attachments: AttachmentStore
   associatedtype Drafts: DraftStore
   associatedtype Facts: FactStore
   associatedtype Notices: NoticeStore
@@ -122,6 +123,8 @@ package protocol Store: AnyObject {
   /// What is derived from the records.
   var projections: Projections { get }
   var snapshots: Snapshots { get }
+  /// The chunks of attachments.
+  var attachments: Attachments { get }
   /// What will take the place of a zone's records.
   var drafts: Drafts { get }
   var facts: Facts { get }
@@ -202,6 +205,27 @@ extension SnapshotStore {
   package func base(of zone: ZoneID) throws -> [UInt8]? {
     try base(of: zone, atMost: Int(Int32.max))
   }
+}
+
+/// The chunks of attachments, sealed as they are on transports.
+///
+/// They are no part of a zone's log: a node has those that were attached on it, and those that
+/// somebody looked at.
+package protocol AttachmentStore {
+  /// The chunks of a zone that this node knows, in order of digest.
+  func chunks(of zone: ZoneID) throws -> [KnownChunk]
+  /// The bytes of a chunk; nil if they are not here.
+  func bytes(of digest: Identifier, in zone: ZoneID) throws -> [UInt8]?
+  /// Keeps the bytes of a chunk that a record needs, or is about to.
+  func save(_ chunk: SealedChunk, in zone: ZoneID) throws
+  /// Notes chunks that a transport holds; of those that are known nothing changes.
+  func note(_ digests: [Identifier], in zone: ZoneID) throws
+  /// Notes whether records need chunks that are known; nil says that they do.
+  func release(_ digests: [Identifier], at milliseconds: UInt64?, in zone: ZoneID) throws
+  /// Drops the bytes of a chunk.
+  func drop(_ digest: Identifier, in zone: ZoneID) throws
+  /// Forgets chunks.
+  func forget(_ digests: [Identifier], in zone: ZoneID) throws
 }
 
 /// The draft of each zone: a second set of its records, derived rows and base snapshot.

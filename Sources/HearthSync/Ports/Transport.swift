@@ -30,14 +30,18 @@ package struct TransportListing: Sendable {
   package var segments: [SegmentName]
   /// The snapshot chunks, sorted and without duplicates.
   package var snapshots: [BlobName]
+  /// The chunks of attachments, sorted and without duplicates.
+  package var attachments: [BlobName]
   /// The unusable items, sorted by place.
   package var problems: [TransportProblem]
 
   package init(
-    segments: [SegmentName] = [], snapshots: [BlobName] = [], problems: [TransportProblem] = []
+    segments: [SegmentName] = [], snapshots: [BlobName] = [], attachments: [BlobName] = [],
+    problems: [TransportProblem] = []
   ) {
     self.segments = segments
     self.snapshots = snapshots
+    self.attachments = attachments
     self.problems = problems
   }
 }

@@ -161,6 +161,8 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
           of: zone, holding: found, check, &report)
         let isAlone = try ports.turn { $0.incarnation == life }
         try await push(zone, holding: listing, isAlone: isAlone)
+        try await AttachmentExchange(ports: ports).run(
+          of: zone, holding: listing, isAlone: isAlone, &report)
       } catch let error as TransportError where error.code == .relayMailboxFull {
         // The error concerns this zone alone: the other zones have mailboxes of their own.
         report.refused(error)

@@ -24,7 +24,8 @@ struct FileRepair<Turns: ReplicaTurns, Link: Transport> {
     var segments: Set<SegmentName> = []
     var chunks: Set<BlobName> = []
     var bytes = 0
-    let count = listing.segments.count + listing.snapshots.count
+    let blobs = listing.snapshots + listing.attachments
+    let count = listing.segments.count + blobs.count
     for place in FileCheck.places(of: count, check, id, ports.nowMilliseconds) {
       if check == .some, bytes >= FileCheck.checkedBytes { break }
       let name = place < listing.segments.count ? listing.segments[place] : nil
@@ -32,7 +33,7 @@ struct FileRepair<Turns: ReplicaTurns, Link: Transport> {
         if let name {
           bytes += try await ports.transport.fetch(name).count
         } else {
-          let chunk = listing.snapshots[place - listing.segments.count]
+          let chunk = blobs[place - listing.segments.count]
           bytes += try await ports.transport.fetch(chunk)?.count ?? 0
         }
       } catch let error as TransportError where error.isDamage {
@@ -41,7 +42,7 @@ struct FileRepair<Turns: ReplicaTurns, Link: Transport> {
           if try await rewrite(name, of: id, &report) { continue }
           segments.insert(name)
         } else {
-          chunks.insert(listing.snapshots[place - listing.segments.count])
+          chunks.insert(blobs[place - listing.segments.count])
         }
         report.unmended += 1
         report.note(
@@ -60,6 +61,7 @@ struct FileRepair<Turns: ReplicaTurns, Link: Transport> {
     var whole = listing
     whole.segments.removeAll { segments.contains($0) }
     whole.snapshots.removeAll { chunks.contains($0) }
+    whole.attachments.removeAll { chunks.contains($0) }
     return whole
   }
 
@@ -119,7 +121,9 @@ extension Transport {
       }
     }
     for name in listing.segments { try await look { _ = try await fetch(name) } }
-    for name in listing.snapshots { try await look { _ = try await fetch(name) } }
+    for name in listing.snapshots + listing.attachments {
+      try await look { _ = try await fetch(name) }
+    }
     return found
   }
 }

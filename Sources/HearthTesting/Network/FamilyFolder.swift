@@ -13,17 +13,17 @@ struct FamilyFolder: Transport {
   func list(zoneTag: Identifier) async throws -> TransportListing {
     try await call()
     let names = network.read(name) { $0.names }
+    let blobs = names.compactMap { name -> BlobName? in
+      guard case .blob(let blob) = name, blob.scope == zoneTag else { return nil }
+      return blob
+    }.sorted()
     return TransportListing(
       segments: names.compactMap { name in
         guard case .segment(let segment) = name, segment.zoneTag == zoneTag else { return nil }
         return segment
       }.sorted(),
-      snapshots: names.compactMap { name in
-        guard case .blob(let blob) = name, blob.kind == .snapshot, blob.scope == zoneTag else {
-          return nil
-        }
-        return blob
-      }.sorted())
+      snapshots: blobs.filter { $0.kind == .snapshot },
+      attachments: blobs.filter { $0.kind == .attachment })
   }
 
   func fetch(_ segment: SegmentName) async throws -> [UInt8] {

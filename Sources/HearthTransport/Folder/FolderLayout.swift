@@ -12,6 +12,8 @@ package enum FolderLayout {
   package static let segmentsDirectory = "z"
   /// The directory of snapshots.
   package static let snapshotsDirectory = "s"
+  /// The directory of attachments.
+  package static let attachmentsDirectory = "a"
   /// The directory of invitation bundles.
   package static let capsulesDirectory = "i"
 
@@ -43,8 +45,8 @@ package enum FolderLayout {
 
   /// The path components of a blob's file, from the folder's root.
   ///
-  /// - Returns: two names for a bundle, three for a snapshot's chunk. Nil if a field is set that
-  ///   the path cannot contain, or if a number does not fit.
+  /// - Returns: two names for a bundle, three for a chunk. Nil if a field is set that the path
+  ///   cannot contain, or if a number does not fit.
   package static func path(of name: BlobName) -> [String]? {
     switch name.kind {
     case .capsule:
@@ -60,6 +62,12 @@ package enum FolderLayout {
       return [
         snapshotsDirectory, name.scope.hex,
         "\(name.group.hex)-\(place)-\(name.digest.hex).\(FolderPattern.snapshot.suffix)",
+      ]
+    case .attachment:
+      guard name.group == .zero, name.index == 0, name.count == 1 else { return nil }
+      return [
+        attachmentsDirectory, name.scope.hex,
+        "\(name.digest.hex).\(FolderPattern.attachment.suffix)",
       ]
     }
   }
@@ -91,11 +99,26 @@ package enum FolderLayout {
         BlobName(kind: .capsule, scope: $0.identifier(0))
       }
     }
-    guard path.count == 3, path[0] == snapshotsDirectory,
-      let zone = FolderPattern.zone.exact(path[1]),
-      let file = FolderPattern.snapshot.exact(path[2])
+    guard path.count == 3, let zone = FolderPattern.zone.exact(path[1]),
+      let kind = chunkDirectories.first(where: { $0.directory == path[0] })?.kind
     else { return nil }
-    return snapshot(zone: zone.identifier(0), file: file)
+    return pattern(of: kind).exact(path[2]).flatMap {
+      chunk(kind, zone: zone.identifier(0), file: $0)
+    }
+  }
+
+  /// The directories that hold a zone's chunks, by what the chunks are of.
+  static let chunkDirectories: [(kind: BlobName.Kind, directory: String)] = [
+    (.snapshot, snapshotsDirectory), (.attachment, attachmentsDirectory),
+  ]
+
+  /// The form of the files of a kind of blob.
+  static func pattern(of kind: BlobName.Kind) -> FolderPattern {
+    switch kind {
+    case .capsule: .capsule
+    case .snapshot: .snapshot
+    case .attachment: .attachment
+    }
   }
 
   /// Creates a segment's name from the fields of its path; nil if the range is invalid.
@@ -106,15 +129,20 @@ package enum FolderLayout {
     return isRange(name) ? name : nil
   }
 
-  /// Creates a chunk's name from the fields of its path; nil if the chunk's index or count is
-  /// invalid.
-  static func snapshot(zone: Identifier, file: FolderFields) -> BlobName? {
-    let index = Int(file.number(2))
-    let count = Int(file.number(3))
-    guard index < count else { return nil }
-    return BlobName(
-      kind: .snapshot, scope: zone, group: file.identifier(0), index: index, count: count,
-      digest: file.identifier(4))
+  /// Creates a chunk's name from the fields of its path; nil if a snapshot's chunk has an invalid
+  /// index or count, and for a bundle.
+  static func chunk(_ kind: BlobName.Kind, zone: Identifier, file: FolderFields) -> BlobName? {
+    switch kind {
+    case .capsule: return nil
+    case .attachment: return BlobName(kind: kind, scope: zone, digest: file.identifier(0))
+    case .snapshot:
+      let index = Int(file.number(2))
+      let count = Int(file.number(3))
+      guard index < count else { return nil }
+      return BlobName(
+        kind: kind, scope: zone, group: file.identifier(0), index: index, count: count,
+        digest: file.identifier(4))
+    }
   }
 
   /// Whether a segment's numbers are a range of changes, counted from 1, within a log's maximum.

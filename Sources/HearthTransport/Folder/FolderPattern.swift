@@ -24,6 +24,8 @@ struct FolderPattern: Sendable {
   static let segment = FolderPattern(groups: [16, 16, 32], suffix: "seg")
   /// A snapshot's chunk: group, index, count, digest.
   static let snapshot = FolderPattern(groups: [32, 8, 8, 32], suffix: "snap")
+  /// A chunk of an attachment: digest.
+  static let attachment = FolderPattern(groups: [32], suffix: "att")
   /// An invitation bundle: its rendezvous id.
   static let capsule = FolderPattern(groups: [32], suffix: "cap")
 

@@ -5,7 +5,7 @@ import HearthSync
 /// The inexact places where names were found, by name.
 struct FolderCopies: Sendable {
   var segments: [SegmentName: [[FolderName]]] = [:]
-  var snapshots: [BlobName: [[FolderName]]] = [:]
+  var chunks: [BlobName: [[FolderName]]] = [:]
 }
 
 /// One pass over a folder's contents of one zone.
@@ -26,9 +26,9 @@ struct FolderSurvey {
 
   /// Segments by directory, each sorted.
   private var segments: [[SegmentName]] = []
-  private var snapshots: [BlobName] = []
+  private var chunks: [BlobName] = []
   private var blockedSegments: [Blocked<SegmentName>] = []
-  private var blockedSnapshots: [Blocked<BlobName>] = []
+  private var blockedChunks: [Blocked<BlobName>] = []
   var problems: [TransportProblem] = []
   var untoldProblems = 0
   var untoldHidesData = false
@@ -55,11 +55,13 @@ struct FolderSurvey {
 
   /// The names that were found, sorted, each name once.
   var listing: TransportListing {
+    let found = unique(chunks.sorted())
     var listing = TransportListing(
-      segments: unique(segments.joined().sorted()), snapshots: unique(snapshots.sorted()),
-      problems: problems)
+      segments: unique(segments.joined().sorted()),
+      snapshots: found.filter { $0.kind == .snapshot },
+      attachments: found.filter { $0.kind == .attachment }, problems: problems)
     listing.problems += verdicts(blockedSegments, found: listing.segments)
-    listing.problems += verdicts(blockedSnapshots, found: listing.snapshots)
+    listing.problems += verdicts(blockedChunks, found: found)
     if untoldProblems > 0 {
       listing.problems.append(
         TransportProblem(
@@ -82,11 +84,13 @@ struct FolderSurvey {
         }
       }
     }
-    for top in tops.snapshots {
-      inside([top], of: root) { survey, directory in
-        for zone in survey.zones(directory, place: [top]) {
-          isZoneThere = true
-          survey.surveySnapshots(zone, of: directory, place: [top])
+    for (kind, _) in FolderLayout.chunkDirectories {
+      for top in tops.chunks[kind] ?? [] {
+        inside([top], of: root) { survey, directory in
+          for zone in survey.zones(directory, place: [top]) {
+            isZoneThere = true
+            survey.surveyChunks(kind, zone, of: directory, place: [top])
+          }
         }
       }
     }
@@ -130,7 +134,7 @@ struct FolderSurvey {
 extension FolderSurvey {
   private struct Tops {
     var segments: [FolderName] = []
-    var snapshots: [FolderName] = []
+    var chunks: [BlobName.Kind: [FolderName]] = [:]
     var capsules: [FolderName] = []
     var hasNote = false
 
@@ -139,10 +143,12 @@ extension FolderSurvey {
         hasNote = true
       } else if FolderEntry.equals(name, FolderLayout.segmentsDirectory) {
         segments.append(FolderName(name))
-      } else if FolderEntry.equals(name, FolderLayout.snapshotsDirectory) {
-        snapshots.append(FolderName(name))
       } else if FolderEntry.equals(name, FolderLayout.capsulesDirectory) {
         capsules.append(FolderName(name))
+      } else if let kind = FolderLayout.chunkDirectories.first(where: {
+        FolderEntry.equals(name, $0.directory)
+      })?.kind {
+        chunks[kind, default: []].append(FolderName(name))
       }
     }
   }
@@ -166,7 +172,7 @@ extension FolderSurvey {
     if entries > bounds.maximumEntries { tellTooManyEntries([]) }
     sweep(temporaries, in: root)
     tops.segments.sort()
-    tops.snapshots.sort()
+    for (kind, _) in FolderLayout.chunkDirectories { tops.chunks[kind]?.sort() }
     tops.capsules.sort()
     return tops
   }
@@ -277,34 +283,38 @@ extension FolderSurvey {
     lowerLevel()
   }
 
-  private mutating func surveySnapshots(
-    _ zone: FolderName, of directory: borrowing Directory, place: [FolderName]
+  private mutating func surveyChunks(
+    _ kind: BlobName.Kind, _ zone: FolderName, of directory: borrowing Directory,
+    place: [FolderName]
   ) {
     let zoneTag = zoneTag
     let isExactPlace =
-      place[0] == FolderName(FolderLayout.snapshotsDirectory) && zone == FolderName(zoneTag.hex)
+      FolderLayout.chunkDirectories.contains {
+        $0.kind == kind && place[0] == FolderName($0.directory)
+      } && zone == FolderName(zoneTag.hex)
+    func name(_ file: FolderFields) -> BlobName? {
+      FolderLayout.chunk(kind, zone: zoneTag, file: file)
+    }
     inside(place + [zone], of: directory) { survey, directory in
       let files = survey.scan(
-        directory, place: place + [zone], as: .snapshot, wanting: .file, isShared: false,
-        keeping: { FolderLayout.snapshot(zone: zoneTag, file: $0) != nil })
+        directory, place: place + [zone], as: FolderLayout.pattern(of: kind), wanting: .file,
+        isShared: false, keeping: { name($0) != nil })
       for blocked in files.blocked {
-        guard let name = FolderLayout.snapshot(zone: zoneTag, file: blocked.fields) else {
-          continue
-        }
+        guard let name = name(blocked.fields) else { continue }
         let error = FileFault.notRegular((place + [zone, blocked.name]).place)
-        survey.blockedSnapshots.append(Blocked(name: name, error: error))
+        survey.blockedChunks.append(Blocked(name: name, error: error))
       }
       for file in files.items {
-        guard let name = FolderLayout.snapshot(zone: zoneTag, file: file.fields) else { continue }
+        guard let name = name(file.fields) else { continue }
         if file.name != nil || !isExactPlace {
           guard survey.hasRoomForCopy(), let exact = FolderLayout.path(of: name) else {
             continue
           }
           survey.copyCount += 1
-          survey.copies.snapshots[name, default: []].append(
+          survey.copies.chunks[name, default: []].append(
             place + [zone, file.name ?? FolderName(exact[exact.count - 1])])
         }
-        survey.snapshots.append(name)
+        survey.chunks.append(name)
       }
     }
   }

@@ -100,7 +100,7 @@ package final class FolderTransport: Transport, Sendable {
       try root.remove(trial)
       for top in [
         FolderLayout.segmentsDirectory, FolderLayout.snapshotsDirectory,
-        FolderLayout.capsulesDirectory,
+        FolderLayout.attachmentsDirectory, FolderLayout.capsulesDirectory,
       ] {
         _ = try root.makeDirectory(FolderName(top))
       }
@@ -159,9 +159,9 @@ package final class FolderTransport: Transport, Sendable {
     guard let path = FolderLayout.path(of: name) else { throw invalidName("\(name)") }
     do {
       switch name.kind {
-      case .snapshot:
+      case .snapshot, .attachment:
         return try fetch(path.map(FolderName.init), digest: name.digest) {
-          try copies(zoneTag: name.scope).snapshots[name] ?? []
+          try copies(zoneTag: name.scope).chunks[name] ?? []
         }
       case .capsule:
         return try fetch(path.map(FolderName.init), digest: nil) {
@@ -190,7 +190,7 @@ package final class FolderTransport: Transport, Sendable {
   /// - Throws: `TransportError`. Nothing of the file is left behind then.
   package func publish(_ name: BlobName, _ bytes: [UInt8]) throws {
     guard let path = FolderLayout.path(of: name),
-      name.kind == .capsule || digest(bytes) == name.digest
+      !name.kind.hasDigest || digest(bytes) == name.digest
     else { throw invalidName("\(name)") }
     try store(bytes, at: path.map(FolderName.init))
   }
@@ -212,7 +212,7 @@ package final class FolderTransport: Transport, Sendable {
   package func remove(_ name: BlobName) throws {
     guard let path = FolderLayout.path(of: name) else { throw invalidName("\(name)") }
     let copies = memory.withLock {
-      $0.copies[name.scope]?.snapshots.removeValue(forKey: name) ?? []
+      $0.copies[name.scope]?.chunks.removeValue(forKey: name) ?? []
     }
     try removeFiles([path.map(FolderName.init)] + copies)
   }

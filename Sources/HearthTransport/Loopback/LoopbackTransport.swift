@@ -29,10 +29,11 @@ package final class LoopbackTransport: Transport, Sendable {
   /// Lists a zone's contents, sorted; linear in everything held.
   package func list(zoneTag: Identifier) -> TransportListing {
     content.withLock { content in
-      TransportListing(
+      let blobs = content.blobs.keys.filter { $0.scope == zoneTag }.sorted()
+      return TransportListing(
         segments: content.segments.keys.filter { $0.zoneTag == zoneTag }.sorted(),
-        snapshots: content.blobs.keys
-          .filter { $0.kind == .snapshot && $0.scope == zoneTag }.sorted())
+        snapshots: blobs.filter { $0.kind == .snapshot },
+        attachments: blobs.filter { $0.kind == .attachment })
     }
   }
 
@@ -64,7 +65,7 @@ package final class LoopbackTransport: Transport, Sendable {
   /// - Throws: `TransportError.Code.invalidName` if the bytes do not have the name's digest.
   package func publish(_ name: BlobName, _ bytes: [UInt8]) throws {
     try check(
-      bytes, digest: name.kind == .capsule ? nil : name.digest,
+      bytes, digest: name.kind.hasDigest ? name.digest : nil,
       hasName: FolderLayout.path(of: name) != nil)
     content.withLock { $0.blobs[name] = bytes }
   }

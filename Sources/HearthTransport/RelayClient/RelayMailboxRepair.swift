@@ -167,6 +167,20 @@ package struct RelayMailboxRepair<Turns: ReplicaTurns> {
     let useless = try UselessFiles(engine: engine).useless(names, in: zone.id).union(relay.spoilt)
     let held = try UselessFiles(engine: engine).held(names, in: zone.id)
     return names.count { !held.contains($0) && !useless.contains($0) }
+      + (try missingAttachments(of: zone, in: mailbox))
+  }
+
+  /// How many chunks of attachments in a mailbox may be needed and are not here.
+  private func missingAttachments(
+    of zone: ZoneState, in mailbox: Identifier
+  ) throws -> Int {
+    let dispensable = Set(
+      try engine.store.attachments.chunks(of: zone.id)
+        .filter { $0.byteCount > 0 || $0.releasedMilliseconds != nil }.map(\.digest))
+    return (relay.client.index(of: mailbox)?.sortedNames ?? []).count {
+      guard case .attachment(let name)? = RelayName($0, zoneTag: zone.tag) else { return false }
+      return !dispensable.contains(name.digest)
+    }
   }
 
   /// The entries of an author that are of no use, as far as this device has read the log.
@@ -177,6 +191,9 @@ package struct RelayMailboxRepair<Turns: ReplicaTurns> {
     let hasAll = try !UselessFiles(engine: engine).beganFromSnapshot(zone.id)
     var segments: [SegmentName: RelayHeader] = [:]
     var junk: [RelayHeader] = []
+    let released = Set(
+      try engine.store.attachments.chunks(of: zone.id)
+        .filter { $0.releasedMilliseconds != nil }.map(\.digest))
     var after: UInt64 = 0
     while after < last {
       let page = try await relay.rosters.names(
@@ -185,6 +202,7 @@ package struct RelayMailboxRepair<Turns: ReplicaTurns> {
         switch RelayName(header.name, zoneTag: zone.tag) {
         case .segment(let name): segments[name] = header
         case .chunk: if hasAll { junk.append(header) }
+        case .attachment(let name): if released.contains(name.digest) { junk.append(header) }
         case .capsule, .grant, nil: junk.append(header)
         }
       }

@@ -69,12 +69,14 @@ package final class RelayTransport: Transport {
       switch RelayName(bytes, zoneTag: zoneTag) {
       case .segment(let name): listing.segments.append(name)
       case .chunk(let name): listing.snapshots.append(name)
+      case .attachment(let name): listing.attachments.append(name)
       case .grant, .capsule: break
       case nil: strange += 1
       }
     }
     listing.segments.sort()
     listing.snapshots.sort()
+    listing.attachments.sort()
     if let problem { listing.problems.append(problem) }
     if strange > 0 {
       listing.problems.append(
@@ -194,8 +196,8 @@ package final class RelayTransport: Transport {
         access.mailbox, moving: .fetch([bytes]), .receiving,
         atMost: client.index(of: access.mailbox)?.byteCount(of: bytes) ?? 0)
       guard case .blobs(let blobs) = reply, let blob = blobs.first ?? nil else { return nil }
-      if name.kind == .snapshot { report(meter.receive(files: 1, bytes: blob.count)) }
-      guard name.kind == .capsule || digest(blob) == name.digest else {
+      if name.kind != .capsule { report(meter.receive(files: 1, bytes: blob.count)) }
+      guard !name.kind.hasDigest || digest(blob) == name.digest else {
         throw TransportError(
           .contentMismatch, place: place, message: "the relay's bytes do not match the name",
           remedy: "sync again; if that does not help, use another relay")
@@ -209,7 +211,7 @@ package final class RelayTransport: Transport {
   package func publish(_ name: BlobName, _ bytes: [UInt8]) async throws {
     let (access, place) = try place(of: name)
     guard let access else { throw client.refused() }
-    let put = RelayPut(name: place, isReplaceable: name.kind == .capsule, blob: bytes)
+    let put = RelayPut(name: place, isReplaceable: !name.kind.hasDigest, blob: bytes)
     try await store([put], in: access)
   }
 
@@ -244,6 +246,7 @@ package final class RelayTransport: Transport {
     switch name.kind {
     case .capsule: (client.directory.capsules[name.scope], RelayName.capsule(name.scope).bytes)
     case .snapshot: (try client.access(name.scope), RelayName.chunk(name).bytes)
+    case .attachment: (try client.access(name.scope), RelayName.attachment(name).bytes)
     }
   }
 }

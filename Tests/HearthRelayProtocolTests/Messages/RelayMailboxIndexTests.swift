@@ -92,6 +92,8 @@ struct RelayMailboxIndexTests {
         BlobName(
           kind: .snapshot, scope: zone, group: Identifier(high: 3, low: 4), index: 1, count: 2,
           digest: Identifier(high: 8, low: 9))),
+      .attachment(
+        BlobName(kind: .attachment, scope: zone, digest: Identifier(high: 8, low: 9))),
       .capsule(Identifier(high: 3, low: 4)), .grant(Identifier(high: 3, low: 4)),
     ]
     for name in names {

@@ -102,7 +102,7 @@ extension SimRelay {
   static func file(_ name: [UInt8], in mailbox: Identifier) -> FolderFile? {
     switch RelayName(name, zoneTag: mailbox) {
     case .segment(let name): .segment(name)
-    case .chunk(let name): .blob(name)
+    case .chunk(let name), .attachment(let name): .blob(name)
     case .capsule(let scope): .blob(BlobName(kind: .capsule, scope: scope))
     case .grant, nil: nil
     }

@@ -1,0 +1,91 @@
+import HearthCRDT
+import HearthMembership
+import HearthStore
+import HearthSync
+
+/// Which chunks the records of a zone need, and what becomes of the others.
+struct AttachmentUse: NodeWork {
+  let core: NodeCore
+
+  /// How often a sync looks: once a day.
+  private static let intervalMilliseconds: UInt64 = 24 * 60 * 60 * 1_000
+  /// How many records are read before other work has its turn.
+  private static let sliceRecords = 500
+
+  private static func lookedFact(at zone: ZoneID) -> Fact<UInt64> {
+    Fact(number: "attachments.looked.\(zone.hex)").asCache
+  }
+
+  /// Notes which chunks nobody needs, and drops those that nobody has needed for a long time.
+  ///
+  /// It looks at each zone once a day, and at none that knows no chunk.
+  func keepUp() async throws {
+    guard !schema.attachmentFields.isEmpty else { return }
+    for zone in dataZones() where ending(in: zone.group) == nil {
+      let last = try store.facts.value(of: Self.lookedFact(at: zone.id)) ?? 0
+      guard last > now() || last + Self.intervalMilliseconds <= now() else { continue }
+      let known = try store.attachments.chunks(of: zone.id)
+      // What has not arrived yet may need any of them.
+      guard !known.isEmpty, try store.pending.entries(in: zone.id).isEmpty,
+        let needed = try await needed(in: zone.id)
+      else { continue }
+      try store.transaction {
+        try settle(known, needed, in: zone.id)
+        try store.facts.set(Self.lookedFact(at: zone.id), to: now())
+      }
+    }
+  }
+
+  private func settle(
+    _ known: [KnownChunk], _ needed: Set<Identifier>, in zone: ZoneID
+  ) throws {
+    let now = now()
+    let chunks = store.attachments
+    try chunks.release(
+      known.filter { $0.releasedMilliseconds != nil && needed.contains($0.digest) }.map(\.digest),
+      at: nil, in: zone)
+    let idle = known.filter { !needed.contains($0.digest) }
+    try chunks.release(
+      idle.filter { $0.releasedMilliseconds == nil }.map(\.digest), at: now, in: zone)
+    for chunk in idle where chunk.byteCount > 0 && chunk.isOver(at: now) {
+      try chunks.drop(chunk.digest, in: zone)
+    }
+    try chunks.forget(idle.filter { $0.isForgotten(at: now) }.map(\.digest), in: zone)
+  }
+
+  /// The chunks that records of a zone need; nil if a newer program has written what this one
+  /// cannot read.
+  ///
+  /// Values in conflict need theirs, and deleted records need none. Other work has its turn in
+  /// between.
+  func needed(in zone: ZoneID) async throws -> Set<Identifier>? {
+    var needed: Set<Identifier> = []
+    for (type, fields) in schema.attachmentFields.sorted(by: { $0.key < $1.key }) {
+      var rest = try store.projections.source(of: zone).ids(of: type)[...]
+      while !rest.isEmpty {
+        let source = try store.projections.source(of: zone)
+        for id in rest.prefix(Self.sliceRecords) {
+          guard let state = try source.record(RecordKey(type: type, id: id)),
+            !state.life.isDeleted
+          else { continue }
+          for value in fields.flatMap({ Self.values(of: $0, in: state) }) {
+            guard case .bytes(let bytes) = value else { continue }
+            guard let reference = AttachmentReference(bytes) else { return nil }
+            needed.formUnion(reference.chunks)
+          }
+        }
+        rest = rest.dropFirst(Self.sliceRecords)
+        try await replicas.whileWaiting { await Task.yield() }
+      }
+    }
+    return needed
+  }
+
+  private static func values(of field: FieldID, in state: RecordState) -> [Value] {
+    switch state[field] {
+    case .set(let elements): elements.values
+    case .register, .history: FieldSiblings.values(of: field, in: state).map(\.value)
+    case .counter, .text, nil: []
+    }
+  }
+}
