@@ -17,7 +17,6 @@ package final class ReplicaStore: Store {
   package let records: SQLiteRecords
   package let projections: SQLiteProjections
   package let snapshots: SQLiteSnapshots
-  package let attachments: SQLiteAttachments
   package let drafts: SQLiteDrafts
   package let facts: SQLiteFacts
   package let notices: SQLiteNotices
@@ -65,7 +64,6 @@ package final class ReplicaStore: Store {
     log = SQLiteLog(connection: connection, authors: authors, zones: zones)
     pending = SQLitePending(connection: connection, zones: zones)
     snapshots = SQLiteSnapshots(connection: connection, zones: zones)
-    attachments = SQLiteAttachments(connection: connection, zones: zones)
     let facts = SQLiteFacts(connection: connection)
     self.facts = facts
     notices = SQLiteNotices(connection: connection)
@@ -116,6 +114,10 @@ package final class ReplicaStore: Store {
           + "exports what is there")
     }
     try migrator.migrate(queue)
+  }
+
+  package var attachments: SQLiteAttachments {
+    SQLiteAttachments(connection: connection, zones: zones)
   }
 
   /// Whether another connection has written since this one was opened.

@@ -110,14 +110,10 @@ package struct AttachmentReference: Hashable, Sendable {
   }
 }
 
-/// One sealed chunk of an attachment.
-package struct SealedChunk: Sendable {
-  package let digest: Identifier
-  package let bytes: [UInt8]
-
+extension SealedChunk {
+  /// Names sealed bytes by their digest.
   package init(bytes: [UInt8]) {
-    digest = segmentDigest(bytes)
-    self.bytes = bytes
+    self.init(digest: segmentDigest(bytes), bytes: bytes)
   }
 }
 

@@ -51,7 +51,7 @@ package let shopping = AppSchema("org.example.shopping", [Shop.self, Article.sel
 extension HearthZone {
   /// Puts an article on the list, or more of it if it is there.
   ///
-  /// Equal names have equal keys. So two people who write the same article at the same time get one.
+  /// Equal names have equal keys. So two people who write the same article at once get one.
   @discardableResult
   package func add(_ name: String, _ count: Int64 = 1, photo: Data? = nil) async throws -> Article {
     try await write { tx in

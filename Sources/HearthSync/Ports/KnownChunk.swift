@@ -35,3 +35,15 @@ package struct KnownChunk: Equatable, Sendable {
     releasedMilliseconds.map { $0 + Self.keptMilliseconds <= nowMilliseconds } ?? false
   }
 }
+
+/// One sealed chunk of an attachment.
+package struct SealedChunk: Sendable {
+  /// BLAKE2b-128 of the bytes.
+  package let digest: Identifier
+  package let bytes: [UInt8]
+
+  package init(digest: Identifier, bytes: [UInt8]) {
+    self.digest = digest
+    self.bytes = bytes
+  }
+}
