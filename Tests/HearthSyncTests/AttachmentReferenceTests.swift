@@ -32,7 +32,7 @@ struct AttachmentReferenceTests {
   @Test("A reference to a photo is small")
   func size() throws {
     let (photo, _) = try AttachmentReference.sealing(content(500_000), type: "image/jpeg")
-    #expect(photo.bytes.count <= 64)
+    #expect(photo.bytes.count <= 66)
     let (largest, _) = try AttachmentReference.sealing(
       content(AttachmentReference.maximumBytes), type: "video/mp4")
     #expect(largest.bytes.count < 600)
@@ -53,9 +53,13 @@ struct AttachmentReferenceTests {
     let good = try AttachmentReference.sealing(content(2_000_000), type: "a/b").reference.bytes
     for count in 0..<good.count { #expect(AttachmentReference(Array(good.prefix(count))) == nil) }
     #expect(AttachmentReference(good + [0]) == nil)
-    #expect(AttachmentReference([2] + good.dropFirst()) == nil)
+    var newer = good
+    newer[3] = 2
+    #expect(AttachmentReference(newer) == nil && AttachmentReference.isMarked(newer))
+    #expect(!AttachmentReference.isMarked(Array(good.dropFirst())))
     // A length beyond all bounds must not make room for its digests.
     var huge = ByteWriter()
+    huge.raw(Array("HRA".utf8))
     huge.byte(1)
     huge.varint(UInt64.max)
     #expect(AttachmentReference(huge.bytes + good) == nil)
@@ -77,9 +81,9 @@ struct AttachmentReferenceTests {
     let (one, oneChunks) = try AttachmentReference.sealing(content(100), type: "a/b")
     let (_, otherChunks) = try AttachmentReference.sealing(content(100), type: "a/b")
     #expect(throws: AttachmentError.damaged) { try one.open(otherChunks[0].bytes, at: 0) }
-    // The length, a varint after the version, says one byte more than there is.
+    // The length, a varint after mark and version, says one byte more than there is.
     var bytes = one.bytes
-    bytes[1] += 1
+    bytes[4] += 1
     let lying = try #require(AttachmentReference(bytes))
     #expect(throws: AttachmentError.damaged) { try lying.open(oneChunks[0].bytes, at: 0) }
   }

@@ -51,12 +51,18 @@ struct ZoneWork: NodeWork {
     guard !transaction.operations.isEmpty else { return result }
     // The content comes first: a record that leads nowhere would be worse than content that no
     // record needs, which the device drops in time.
-    if !transaction.chunks.isEmpty {
-      try store.transaction {
-        for chunk in transaction.chunks { try store.attachments.save(chunk, in: zone) }
-      }
+    let chunks = transaction.chunks
+    if !chunks.isEmpty {
+      try store.transaction { for chunk in chunks { try store.attachments.save(chunk, in: zone) } }
     }
-    _ = try engine.write(transaction.operations, to: zone, nowMilliseconds: now())
+    do {
+      _ = try engine.write(transaction.operations, to: zone, nowMilliseconds: now())
+    } catch {
+      if !chunks.isEmpty {
+        try store.transaction { try store.attachments.forget(chunks.map(\.digest), in: zone) }
+      }
+      throw error
+    }
     announce()
     return result
   }

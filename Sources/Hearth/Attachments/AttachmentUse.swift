@@ -20,7 +20,6 @@ struct AttachmentUse: NodeWork {
   ///
   /// It looks at each zone once a day, and at none that knows no chunk.
   func keepUp() async throws {
-    guard !schema.attachmentFields.isEmpty else { return }
     for zone in dataZones() where ending(in: zone.group) == nil {
       let last = try store.facts.value(of: Self.lookedFact(at: zone.id)) ?? 0
       guard last > now() || last + Self.intervalMilliseconds <= now() else { continue }
@@ -53,39 +52,59 @@ struct AttachmentUse: NodeWork {
     try chunks.forget(idle.filter { $0.isForgotten(at: now) }.map(\.digest), in: zone)
   }
 
-  /// The chunks that records of a zone need; nil if a newer program has written what this one
-  /// cannot read.
+  /// The chunks that records of a zone need; nil if a newer program has attached something, so that
+  /// this one does not know.
   ///
-  /// Values in conflict need theirs, and deleted records need none. Other work has its turn in
+  /// Every field of every record counts, also one that only other versions of the application know.
+  /// Values in conflict need their chunks, and deleted records need none. Other work has its turn in
   /// between.
   func needed(in zone: ZoneID) async throws -> Set<Identifier>? {
-    var needed: Set<Identifier> = []
-    for (type, fields) in schema.attachmentFields.sorted(by: { $0.key < $1.key }) {
+    var needed = Needed()
+    for type in schema.records.map(\.id).sorted() {
       var rest = try store.projections.source(of: zone).ids(of: type)[...]
       while !rest.isEmpty {
-        let source = try store.projections.source(of: zone)
         for id in rest.prefix(Self.sliceRecords) {
-          guard let state = try source.record(RecordKey(type: type, id: id)),
-            !state.life.isDeleted
-          else { continue }
-          for value in fields.flatMap({ Self.values(of: $0, in: state) }) {
-            guard case .bytes(let bytes) = value else { continue }
-            guard let reference = AttachmentReference(bytes) else { return nil }
-            needed.formUnion(reference.chunks)
+          if let record = try store.records.record(RecordKey(type: type, id: id), in: zone) {
+            needed.add(record)
           }
         }
         rest = rest.dropFirst(Self.sliceRecords)
         try await replicas.whileWaiting { await Task.yield() }
       }
     }
-    return needed
+    try store.records.forEachUndeclared(in: zone) { needed.add($1) }
+    return needed.isKnown ? needed.chunks : nil
   }
 
-  private static func values(of field: FieldID, in state: RecordState) -> [Value] {
-    switch state[field] {
-    case .set(let elements): elements.values
-    case .register, .history: FieldSiblings.values(of: field, in: state).map(\.value)
-    case .counter, .text, nil: []
+  /// The chunks that some records need.
+  private struct Needed {
+    var chunks: Set<Identifier> = []
+    /// Whether all references could be read.
+    var isKnown = true
+
+    mutating func add(_ record: StoredRecord) {
+      switch record {
+      case .event(let event): for field in event.fields { add(field.value) }
+      case .record(let state):
+        guard !state.life.isDeleted else { return }
+        for entry in state.entries {
+          switch entry.field {
+          case .register(let register): for sibling in register.siblings { add(sibling.value) }
+          case .history(let history): for entry in history.current { add(entry.value) }
+          case .set(let elements): for value in elements.values { add(value) }
+          case .counter, .text: break
+          }
+        }
+      }
+    }
+
+    private mutating func add(_ value: Value?) {
+      guard case .bytes(let bytes) = value, AttachmentReference.isMarked(bytes) else { return }
+      if let reference = AttachmentReference(bytes) {
+        chunks.formUnion(reference.chunks)
+      } else {
+        isKnown = false
+      }
     }
   }
 }

@@ -54,7 +54,6 @@ struct TypeDescription: Sendable {
     /// What a record shows if the field was never written; null if that is nothing.
     let defaultValue: Value
     let hasDefaultElements: Bool
-    let holdsAttachments: Bool
     /// What the field refers to; nil if it is no reference.
     let target: ReferenceTarget?
   }
@@ -121,8 +120,7 @@ extension Record {
         return TypeDescription.Field(
           id: field.id, number: field.number, name: field.name,
           type: field.type.fieldType, options: field.options,
-          defaultValue: value, hasDefaultElements: hasElements,
-          holdsAttachments: field.holdsAttachments, target: field.target?())
+          defaultValue: value, hasDefaultElements: hasElements, target: field.target?())
       },
       indexes: schema.indexes.map { index in index.map { schema.field($0)?.id } },
       repeatsProperty: paths.indices.contains { place in

@@ -24,7 +24,6 @@ struct FieldDescription<Owner>: Sendable {
   let name: String
   let type: StoredValue.Kind
   let hasNothing: Bool
-  let holdsAttachments: Bool
   let options: Set<FieldOption>
   /// The property's value as it is stored; it fails for one that cannot be coded.
   let read: @Sendable (Owner) throws -> ColumnContent
@@ -44,7 +43,6 @@ struct FieldDescription<Owner>: Sendable {
     self.path = path
     self.type = type.storedKind
     hasNothing = type.hasNothing
-    holdsAttachments = type == FileAttachment.self || type == FileAttachment?.self
     self.options = options
     self.name = name ?? ColumnName.derived(fromPath: "\(path)", number: number)
     self.read = read

@@ -26,7 +26,8 @@ import HearthSync
 /// if let photo = cake.photo { show(try await zone.attachments.content(of: photo)) }
 /// ```
 ///
-/// An attachment never changes: to replace the content, attach other content. It stays for as long
+/// An attachment belongs to the zone in which it was attached: a record of another zone that holds it
+/// leads nowhere, so attach the content there too. It never changes: to replace the content, attach other content. It stays for as long
 /// as a record of the zone holds it, also as one of several values in conflict. Thirty days after
 /// the last one is gone, its content is removed from this device and from the transports.
 public struct FileAttachment: Hashable, Sendable {

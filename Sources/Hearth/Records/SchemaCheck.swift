@@ -180,11 +180,6 @@ extension AppSchema {
       records: types.map(\.recordSchema), projections: derivations.map { RecordDerivation($0) },
       policy: PolicyMaker.policy(rules), application: application,
       lookups: types.map(\.lookups), deletions: DeletionRules(types),
-      derived: derivations.compactMap(\.table),
-      attachmentFields: Dictionary(
-        uniqueKeysWithValues: types.map { type in
-          (type.type, type.fields.filter(\.holdsAttachments).map(\.id))
-        }
-      ).filter { !$0.value.isEmpty })
+      derived: derivations.compactMap(\.table))
   }
 }

@@ -23,8 +23,6 @@ package struct NodeSchema: Sendable {
   private(set) var deletions = DeletionRules()
   /// The derived tables that programs read.
   private(set) var derived: [DerivedTable] = []
-  /// The fields of each type that hold attachments.
-  private(set) var attachmentFields: [TypeID: [FieldID]] = [:]
 
   package init(
     records: [RecordSchema], projections: [any Projection] = [], policy: RolePolicy = RolePolicy(),
@@ -45,14 +43,13 @@ package struct NodeSchema: Sendable {
   init(
     records: [RecordSchema], projections: [any Projection], policy: RolePolicy,
     application: ApplicationIdentifier, lookups: [TypeLookups], deletions: DeletionRules,
-    derived: [DerivedTable], attachmentFields: [TypeID: [FieldID]]
+    derived: [DerivedTable]
   ) {
     self.init(
       records: records, projections: projections, policy: policy, application: application,
       lookups: lookups)
     self.deletions = deletions
     self.derived = derived
-    self.attachmentFields = attachmentFields
   }
 }
 

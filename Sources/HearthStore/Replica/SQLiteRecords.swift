@@ -123,6 +123,18 @@ package final class SQLiteRecords: RecordStore {
     }
   }
 
+  /// Runs the body for each record of a type that this program does not declare.
+  package func forEachUndeclared(
+    in zone: ZoneID, _ body: (RecordKey, StoredRecord) throws -> Void
+  ) throws {
+    try connection.run {
+      let number = try zones.recordNumber(of: zone)
+      for type in try opaque.types(zone: number).sorted() where tables[type] == nil {
+        try opaque.forEach(zone: number, type: type, body)
+      }
+    }
+  }
+
   private func forEach(
     of type: TypeID, zone: Int64, _ body: (RecordKey, StoredRecord) throws -> Void
   ) throws {

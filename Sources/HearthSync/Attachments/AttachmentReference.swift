@@ -76,11 +76,17 @@ package struct AttachmentReference: Hashable, Sendable {
 
   // MARK: Bytes in a record
 
+  /// The first bytes of every reference, of any version: "HRA".
+  private static let mark = Array("HRA".utf8)
   private static let version: UInt8 = 1
 
-  /// The reference as a record holds it: version 1, length, media type, key, digests.
+  /// Whether bytes are a reference of this or a newer version, or claim to be one.
+  package static func isMarked(_ bytes: [UInt8]) -> Bool { bytes.starts(with: mark) }
+
+  /// The reference as a record holds it: mark, version 1, length, media type, key, digests.
   package var bytes: [UInt8] {
     var writer = ByteWriter(capacity: 64 + 16 * chunks.count)
+    writer.raw(Self.mark)
     writer.byte(Self.version)
     writer.varint(byteCount)
     writer.text(type)
@@ -99,8 +105,11 @@ package struct AttachmentReference: Hashable, Sendable {
   }
 
   private init(from reader: inout ByteReader) throws {
+    let mark = try reader.raw(Self.mark.count, "mark")
     let version = try reader.byte("version")
-    guard version == Self.version else { throw CodecError(.unknown, "version", offset: 0) }
+    guard mark == Self.mark, version == Self.version else {
+      throw CodecError(.unknown, "version", offset: 0)
+    }
     let byteCount = try reader.varint("length", atMost: Self.maximumBytes)
     let type = try reader.text("media type", atMost: Self.maximumTypeBytes)
     let key = try AttachmentKey(reader.raw(AttachmentKey.count, "key"))

@@ -58,20 +58,25 @@ extension RelayTransport {
     for (zoneTag, group) in Dictionary(grouping: names, by: \.zoneTag).sorted(by: {
       $0.key < $1.key
     }) {
-      let access = try client.access(zoneTag)
-      let isManager = try await client.open(access).opened.rank == .manager
-      let refused = isManager ? [] : Set(try notes.refusedRemovals(in: access.mailbox))
-      let wanted = group.filter { !refused.contains($0.digest) }
-      var news: [Identifier] = []
-      for start in stride(from: 0, to: wanted.count, by: RelayLimits.maximumBatchItems) {
-        let batch = wanted[start..<min(wanted.count, start + RelayLimits.maximumBatchItems)]
-        let positions = try await remove(batch.map { RelayName.segment($0).bytes }, in: access)
-        news += zip(batch, positions).filter { $1 == 0 }.map(\.0.digest)
-      }
-      if !isManager, !news.isEmpty {
-        try notes.note(refusedRemovals: news, in: access.mailbox)
-      }
+      try await removeOnce(
+        group.map { (RelayName.segment($0).bytes, $0.digest) }, in: client.access(zoneTag))
     }
+  }
+
+  /// Removes entries, except those whose removal the relay has refused before.
+  func removeOnce(
+    _ entries: [(name: [UInt8], digest: Identifier)], in access: MailboxAccess
+  ) async throws {
+    let isManager = try await client.open(access).opened.rank == .manager
+    let refused = isManager ? [] : Set(try notes.refusedRemovals(in: access.mailbox))
+    let wanted = entries.filter { !refused.contains($0.digest) }
+    var news: [Identifier] = []
+    for start in stride(from: 0, to: wanted.count, by: RelayLimits.maximumBatchItems) {
+      let batch = wanted[start..<min(wanted.count, start + RelayLimits.maximumBatchItems)]
+      let positions = try await remove(batch.map(\.name), in: access)
+      news += zip(batch, positions).filter { $1 == 0 }.map(\.0.digest)
+    }
+    if !isManager, !news.isEmpty { try notes.note(refusedRemovals: news, in: access.mailbox) }
   }
 
   @discardableResult

@@ -218,7 +218,11 @@ package final class RelayTransport: Transport {
   package func remove(_ name: BlobName) async throws {
     let (access, place) = try place(of: name)
     guard let access else { return }
-    try await remove([place], in: access)
+    if name.kind == .attachment {
+      try await removeOnce([(place, name.digest)], in: access)
+    } else {
+      try await remove([place], in: access)
+    }
   }
 
   /// Returns the grant for a recipient in a rekey handoff; nil if there is none.

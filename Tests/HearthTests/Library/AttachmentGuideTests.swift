@@ -48,36 +48,6 @@ struct AttachmentGuideTests {
     #expect(try await !bens.attachments.isHere(scan))
   }
 
-  @Test("A damaged file is repaired by whoever has its content, and shown by nobody")
-  func damage() async throws {
-    let family = try Family()
-    let anna = try await HearthNode.open(at: family.home("Anna"), app, as: .new(person: "Anna"))
-    let zone = try await anna.shared.zone(named: "Family", create: true)
-    try await anna.addFolder(family.folder)
-    let ben = try await HearthNode.open(at: family.home("Ben"), app, as: .new(person: "Ben"))
-    guard case .joined(let bens) = try await ben.join(try await zone.invite()) else { return }
-    let receipt = try await zone.write { tx in
-      try tx.insert(Receipt(scan: tx.attach([UInt8](repeating: 7, count: 5_000))))
-    }
-    let scan = try #require(receipt.scan)
-    try await anna.sync()
-    try await ben.sync()
-    let root = URL(fileURLWithPath: family.folder).appendingPathComponent("a")
-    let files = try FileManager.default.subpathsOfDirectory(atPath: root.path)
-      .filter { $0.hasSuffix(".att") }
-    let file = root.appendingPathComponent(try #require(files.first))
-    #expect(files.count == 1)
-    var bytes = try Data(contentsOf: file)
-    bytes[bytes.count / 2] ^= 1
-    try bytes.write(to: file)
-    #expect(await fault { _ = try await bens.attachments.content(of: scan) }?.code == .offline)
-    try await anna.sync()
-    #expect(try await bens.attachments.content(of: scan).count == 5_000)
-    try FileManager.default.removeItem(at: file)
-    try await ben.sync()
-    #expect(FileManager.default.fileExists(atPath: file.path))
-  }
-
   @Test("Every block of code in the guide is in this file")
   func compiled() throws {
     try GuideCode.check("attachments.md", isIn: #filePath, blocks: 5)

@@ -1,0 +1,156 @@
+import Foundation
+import HearthCRDT
+import HearthTransport
+import Synchronization
+import Testing
+
+@testable import Hearth
+@testable import HearthRelayProtocol
+
+/// A receipt as an earlier version of the application knew it: without attachments.
+private struct PlainReceipt: Record {
+  var id = Key<PlainReceipt>()
+  var shop = ""
+
+  static let schema = Schema<PlainReceipt>("receipt", 1) {
+    Field(1, \.shop, .indexed)
+  }
+}
+
+@Suite("Attachments on folders and relays")
+struct AttachmentTransportTests {
+  private let app = AppSchema("org.example.receipts", [Receipt.self]) {
+    Rule(Receipt.self, .child, may: .change(\.shop))
+  }
+
+  private func receipt(_ zone: HearthZone, _ bytes: [UInt8]) async throws -> Receipt {
+    try await zone.write { tx in try tx.insert(Receipt(scan: tx.attach(bytes))) }
+  }
+
+  @Test("A damaged file is repaired by whoever has its content, and shown by nobody")
+  func damage() async throws {
+    let family = try Family()
+    let anna = try await HearthNode.open(at: family.home("Anna"), app, as: .new(person: "Anna"))
+    let zone = try await anna.shared.zone(named: "Family", create: true)
+    try await anna.addFolder(family.folder)
+    let ben = try await HearthNode.open(at: family.home("Ben"), app, as: .new(person: "Ben"))
+    guard case .joined(let bens) = try await ben.join(try await zone.invite()) else { return }
+    let receipt = try await zone.write { tx in
+      try tx.insert(Receipt(scan: tx.attach([UInt8](repeating: 7, count: 5_000))))
+    }
+    let scan = try #require(receipt.scan)
+    try await anna.sync()
+    try await ben.sync()
+    let root = URL(fileURLWithPath: family.folder).appendingPathComponent("a")
+    let files = try FileManager.default.subpathsOfDirectory(atPath: root.path)
+      .filter { $0.hasSuffix(".att") }
+    let file = root.appendingPathComponent(try #require(files.first))
+    #expect(files.count == 1)
+    var bytes = try Data(contentsOf: file)
+    bytes[bytes.count / 2] ^= 1
+    try bytes.write(to: file)
+    #expect(await fault { _ = try await bens.attachments.content(of: scan) }?.code == .offline)
+    try await anna.sync()
+    #expect(try await bens.attachments.content(of: scan).count == 5_000)
+    try FileManager.default.removeItem(at: file)
+    try await ben.sync()
+    #expect(FileManager.default.fileExists(atPath: file.path))
+  }
+
+  @Test("Two transports without a person in common get content from whoever uses both")
+  func relay() async throws {
+    let family = try Family()
+    let relay = try RelayShelf()
+    let anna = try await HearthNode.open(at: family.home("Anna"), app, as: .new(person: "Anna"))
+    let zone = try await anna.shared.zone(named: "Family", create: true)
+    try await anna.addRelay(relay.address)
+    let ben = try await HearthNode.open(at: family.home("Ben"), app, as: .new(person: "Ben"))
+    guard case .joined(let bens) = try await ben.join(try await zone.invite()) else { return }
+    let large = [UInt8](repeating: 5, count: 2_300_000)
+    let scan = try #require(try await receipt(zone, large).scan)
+    for node in [anna, ben, anna] { try await node.sync() }
+    #expect(try await !bens.attachments.isHere(scan))
+    #expect(Array(try await bens.attachments.content(of: scan)) == large)
+    // Cleo knows only the folder.
+    try await ben.addFolder(family.folder)
+    for node in [ben, anna, ben] { try await node.sync() }
+    let cleo = try await HearthNode.open(at: family.home("Cleo"), app, as: .new(person: "Cleo"))
+    let link = try await zone.invite()
+    try await anna.sync()
+    try await ben.sync()
+    guard case .joined(let cleos) = try await cleo.join(link, folder: family.folder) else { return }
+    #expect(Array(try await cleos.attachments.content(of: scan)) == large)
+    // A relay that lost everything gets it back.
+    try relay.kill()
+    #expect(try await bens.attachments.content(of: scan).count == large.count)
+    let other = try #require(try await receipt(zone, [1, 2, 3]).scan)
+    try await bens.attachments.free(scan)
+    try await ben.close()
+    #expect(await fault { _ = try await cleos.attachments.content(of: other) }?.code == .offline)
+  }
+
+  @Test("A transaction that is refused leaves no content behind")
+  func denied() async throws {
+    let family = try Family()
+    let anna = try await HearthNode.open(at: family.home("Anna"), app, as: .new(person: "Anna"))
+    let zone = try await anna.shared.zone(named: "Family", create: true)
+    try await anna.addFolder(family.folder)
+    let cleo = try await HearthNode.open(at: family.home("Cleo"), app, as: .new(person: "Cleo"))
+    let link = try await zone.invite(role: .child)
+    guard case .joined(let cleos) = try await cleo.join(link) else { return }
+    let known = try await zone.insert(Receipt(shop: "Market"))
+    try await anna.sync()
+    try await cleo.sync()
+    let error = await fault {
+      try await cleos.write { tx in
+        let scan = try tx.attach([1, 2, 3])
+        try tx.update(known.id) { $0.scan = scan }
+      }
+    }
+    #expect(error?.code == .notAllowed)
+    let left = try await cleo.node.working { core in
+      try core.store.attachments.chunks(of: cleos.zone)
+    }
+    #expect(left == [])
+  }
+
+  @Test("An earlier version of an application removes nothing that it does not know")
+  func earlier() async throws {
+    let now = Mutex<UInt64>(1_790_000_000_000)
+    let clock = HearthClock { now.withLock { $0 } }
+    let family = try Family()
+    let anna = try await HearthNode.open(
+      at: family.home("Anna"), app, as: .new(person: "Anna"), clock: clock)
+    let zone = try await anna.shared.zone(named: "Family", create: true)
+    try await anna.addFolder(family.folder)
+    let old = AppSchema("org.example.receipts", [PlainReceipt.self])
+    let oldest = AppSchema("org.example.receipts", [])
+    let homes = [("Ben", old), ("Cleo", oldest)]
+    for (name, app) in homes {
+      let node = try await HearthNode.open(
+        at: family.home(name), app, as: .new(person: name), clock: clock)
+      _ = try await node.join(try await zone.invite(expires: .days(1)))
+      try await node.close()
+    }
+    let (kept, gone) = (try await receipt(zone, [1, 2, 3]), try await receipt(zone, [4]))
+    try await anna.sync()
+    try await zone.delete(gone.id)
+    try await anna.sync()
+    try await anna.close()
+    for (name, app) in homes {
+      let node = try await HearthNode.open(at: family.home(name), app, clock: clock)
+      for _ in 0..<3 {
+        try await node.sync()
+        now.withLock { $0 += 20 * 24 * 60 * 60 * 1_000 }
+      }
+      try await node.close()
+      let files = try FileManager.default.subpathsOfDirectory(atPath: family.folder)
+        .filter { $0.hasSuffix(".att") }
+      #expect(files.count == 1, "after \(name)")
+    }
+    let again = try await HearthNode.open(at: family.home("Dora"), self.app, as: .new(person: "D"))
+    try await again.close()
+    let scan = try #require(kept.scan)
+    #expect(scan.byteCount == 3)
+  }
+}
