@@ -56,8 +56,8 @@ struct AttachmentUse: NodeWork {
   /// this one does not know.
   ///
   /// Every field of every record counts, also one that only other versions of the application know.
-  /// Values in conflict need their chunks, and deleted records need none. Other work has its turn in
-  /// between.
+  /// Values in conflict need their chunks, and deleted records need none. Other work has its turn
+  /// in between.
   func needed(in zone: ZoneID) async throws -> Set<Identifier>? {
     var needed = Needed()
     for type in schema.records.map(\.id).sorted() {

@@ -26,10 +26,12 @@ import HearthSync
 /// if let photo = cake.photo { show(try await zone.attachments.content(of: photo)) }
 /// ```
 ///
-/// An attachment belongs to the zone in which it was attached: a record of another zone that holds it
-/// leads nowhere, so attach the content there too. It never changes: to replace the content, attach other content. It stays for as long
-/// as a record of the zone holds it, also as one of several values in conflict. Thirty days after
-/// the last one is gone, its content is removed from this device and from the transports.
+/// An attachment belongs to the zone in which it was attached. A record of another zone that holds
+/// it leads nowhere, so attach the content there too.
+///
+/// It never changes: to replace the content, attach other content. It stays for as long as a record
+/// of the zone holds it, also as one of several values in conflict. Thirty days after the last one
+/// is gone, its content is removed from this device and from the transports.
 public struct FileAttachment: Hashable, Sendable {
   /// The most bytes of an attachment: just under 32 MiB.
   public static let maximumBytes = AttachmentReference.maximumBytes
