@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Builds the example applications as packages of their own, and runs them.
 
-    examples.py HEARTH_RELAY [--scratch FOLDER] [--show]
+    examples.py HEARTH_RELAY [--scratch FOLDER] [--flags FLAGS] [--show]
 
 Each is built as a developer would build it: it depends on this checkout by path and sees nothing
-but the products. --scratch is where they are built; all three share it, so Hearth is built once.
+but the products. --scratch is where they are built; all three share it, so Hearth is built once,
+and not at all where this checkout was built with the same flags.
 """
 import argparse
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -21,14 +23,21 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 class Examples:
     def __init__(self, options):
         self.scratch = os.path.abspath(options.scratch or os.path.join(ROOT, ".build-examples"))
+        self.flags = options.flags.split()
         self.shows = options.show
         self.home = tempfile.mkdtemp(prefix="hearth-examples-")
         self.relay = Relay(os.path.abspath(options.relay), os.path.join(self.home, "relay"))
 
+    def forget_plan(self):
+        """The package manager takes the plan of another package in the same folder for its own."""
+        for name in ("debug.yaml", "debug/description.json"):
+            pathlib.Path(self.scratch, name).unlink(missing_ok=True)
+
     def swift(self, verb, name, *arguments):
+        self.forget_plan()
         done = subprocess.run(
             ["swift", verb, "--package-path", os.path.join(ROOT, "Examples", name),
-             "--scratch-path", self.scratch, *arguments],
+             "--scratch-path", self.scratch, *self.flags, *arguments],
             capture_output=True, text=True, timeout=3_600)
         said = done.stdout + done.stderr
         if self.shows:
@@ -75,6 +84,7 @@ class Examples:
         self.run("Chat", os.path.join(self.home, "zoe"), "Zoe", "-", piped="nonsense\n", status=1)
 
     def close(self):
+        self.forget_plan()
         self.relay.kill()
         shutil.rmtree(self.home, ignore_errors=True)
 
@@ -83,6 +93,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("relay")
     parser.add_argument("--scratch")
+    parser.add_argument("--flags", default="")
     parser.add_argument("--show", action="store_true")
     examples = Examples(parser.parse_args())
     try:

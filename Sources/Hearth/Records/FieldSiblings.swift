@@ -14,10 +14,12 @@ package struct FieldSiblings {
   package let schema: RecordSchema
   /// The field.
   package let field: FieldSchema
-  /// Its values, the shown one first; at least two.
+  /// Its values, the shown one first; at least two are different.
   package let values: [Sibling]
 
-  /// Finds the fields with several values, in order of type, record and field.
+  /// Finds the fields with several different values, in order of type, record and field.
+  ///
+  /// Where several people wrote one value, there is nothing to decide.
   package static func all(
     among schemas: [RecordSchema], in source: any ProjectionSource
   ) throws -> [FieldSiblings] {
@@ -28,7 +30,9 @@ package struct FieldSiblings {
         guard let state = try source.record(key), !state.life.isDeleted else { continue }
         for field in schema.fields {
           let values = values(of: field.id, in: state)
-          guard values.count > 1 else { continue }
+          guard values.dropFirst().contains(where: { $0.value != values[0].value }) else {
+            continue
+          }
           found.append(
             FieldSiblings(key: key, state: state, schema: schema, field: field, values: values))
         }

@@ -61,6 +61,19 @@ public enum StoredValue: Hashable, Sendable {
   }
 }
 
+extension StoredValue: CustomStringConvertible {
+  /// The value as text; of bytes only their number.
+  public var description: String {
+    switch self {
+    case .null: "nothing"
+    case .bool(let truth): "\(truth)"
+    case .int(let number): "\(number)"
+    case .text(let text): text
+    case .bytes(let bytes): "\(bytes.count) bytes"
+    }
+  }
+}
+
 /// A Swift type that a field can have.
 ///
 /// `Bool`, `Int`, `Int64`, `String`, `Date`, `Data`, `[UInt8]`, ``Key`` and optionals of them

@@ -50,6 +50,22 @@ struct ConflictTests {
     #expect(try await zones[0].conflicts(of: ShoppingList.self).isEmpty)
   }
 
+  @Test("Where both wrote the same, there is no conflict")
+  func equal() async throws {
+    let shopping = try Shopping()
+    let (nodes, zones) = try await shopping.pair()
+    let item = try await zones[0].insert(Item(name: "Milk"))
+    try await Shopping.settle(nodes)
+    for zone in zones { try await zone.update(item.id) { $0.name = "Oat milk" } }
+    try await Shopping.settle(nodes)
+    #expect(try await zones[0].conflicts().isEmpty && zones[1].conflicts().isEmpty)
+    try await zones[0].update(item.id) { $0.name = "Rice milk" }
+    try await zones[1].update(item.id) { $0.name = "Soy milk" }
+    try await Shopping.settle(nodes)
+    let values = try await zones[0].conflicts().first?.values
+    #expect(Set(values?.map { "\($0.stored)" } ?? []) == ["Rice milk", "Soy milk"])
+  }
+
   @Test("A resolution keeps one value on every device", arguments: [0, 1])
   func resolved(choice: Int) async throws {
     let shopping = try Shopping()

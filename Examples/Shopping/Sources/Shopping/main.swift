@@ -33,8 +33,9 @@ try await home.update(market.id) { $0.name = "Green market" }
 for node in [anna, ben, anna, ben] { try await node.sync() }
 
 for article in try await bens.open() {
-  let photo = try await article.photo.asyncMap { try await bens.attachments.content(of: $0) }
-  print("\(article.quantity) × \(article.name), with a photo of \(photo?.count ?? 0) bytes")
+  guard let photo = article.photo else { continue }
+  let content = try await bens.attachments.content(of: photo)
+  print("\(article.quantity) × \(article.name), with a photo of \(content.count) bytes")
 }
 if let shop = try await bens.get(market.id) { print("\(shop.name): \(shop.note)") }
 for conflict in try await bens.conflicts() {
@@ -43,10 +44,3 @@ for conflict in try await bens.conflicts() {
 }
 let isEqual = try await home.digest() == bens.digest()
 print(isEqual ? "both replicas are equal" : "the replicas differ")
-
-extension Optional where Wrapped: Sendable {
-  func asyncMap<Result>(_ body: (Wrapped) async throws -> Result) async rethrows -> Result? {
-    guard let self else { return nil }
-    return try await body(self)
-  }
-}
