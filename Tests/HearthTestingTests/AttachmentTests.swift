@@ -164,6 +164,30 @@ struct AttachmentTests {
     try await family.settle()
   }
 
+  @Test("Whoever was away removes nothing that was restored meanwhile")
+  func absent() async throws {
+    let family = try await Family(recipes, ["anna", "ben", "cleo"])
+    let annas = try await family["anna"].zone()
+    let cake = try await cake(annas, picture(1))
+    let photo = try #require(cake.photo)
+    try await family.settle()
+    try await annas.delete(cake.id)
+    try await family.settle()
+    try await live(3, family)
+    // Ben is away. Anna restores the record, and her device and Cleo's do not keep the content.
+    try family.partition([["anna", "cleo"], ["ben"]])
+    try await annas.restore(cake.id)
+    for name in ["anna", "cleo"] { _ = try await family[name].sync() }
+    try await annas.attachments.free(photo)
+    for _ in 0..<40 {
+      family.clock.advance(byMilliseconds: Self.day + 1)
+      for name in ["anna", "cleo"] { _ = try await family[name].sync() }
+    }
+    family.heal()
+    for _ in 0..<3 { for name in ["ben", "anna", "cleo"] { _ = try await family[name].sync() } }
+    #expect(try await family["cleo"].zone().attachments.content(of: photo) == picture(1))
+  }
+
   @Test("A record that is restored in time has its content, and so has a value in conflict")
   func kept() async throws {
     let family = try await Family(recipes, ["anna", "ben"])

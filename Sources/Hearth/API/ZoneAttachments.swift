@@ -82,8 +82,7 @@ public struct ZoneAttachments: Sendable {
   /// It is downloaded again when somebody asks for it. Nothing else changes: to remove content for
   /// everybody, remove it from its record.
   ///
-  /// - Throws: `notAllowed` if a transport does not have it yet, or does not answer: it may be the
-  ///   only copy.
+  /// - Throws: `notAllowed` if no transport that answers has it: this may be the only copy.
   public func free(_ attachment: FileAttachment) async throws(HearthError) {
     try await Hearth.reported {
       for digest in attachment.reference.chunks where try await local(digest) != nil {

@@ -6,7 +6,7 @@ extension ZoneTransaction {
   /// The content is durable when the transaction is. The next sync uploads it.
   ///
   /// - Parameters:
-  ///   - content: at most ``Attachment/maximumBytes``; it may be empty.
+  ///   - content: at most ``FileAttachment/maximumBytes``; it may be empty.
   ///   - type: the media type, such as `image/jpeg`, in at most 255 bytes.
   /// - Returns: what a record holds of it.
   /// - Throws: `tooLarge`; `invalid` if the type is too long.

@@ -9,6 +9,8 @@ struct AttachmentUse: NodeWork {
 
   /// How often a sync looks: once a day.
   private static let intervalMilliseconds: UInt64 = 24 * 60 * 60 * 1_000
+  /// After so long without a look, what was found before says nothing any more: 2 days.
+  private static let staleMilliseconds = 2 * intervalMilliseconds
   /// How many records are read before other work has its turn.
   private static let sliceRecords = 500
 
@@ -16,23 +18,47 @@ struct AttachmentUse: NodeWork {
     Fact(number: "attachments.looked.\(zone.hex)").asCache
   }
 
+  /// Lets the time of chunks that nobody needs begin anew, if this device has not looked lately.
+  ///
+  /// Called before a sync, which removes those whose time is over: a record that was restored while
+  /// the device was away may need them.
+  func beginAnew() throws {
+    for zone in dataZones() where ending(in: zone.group) == nil {
+      let last = try store.facts.value(of: Self.lookedFact(at: zone.id)) ?? 0
+      guard last > now() || last + Self.staleMilliseconds < now() else { continue }
+      let released = try store.attachments.chunks(of: zone.id)
+        .filter { $0.releasedMilliseconds != nil }.map(\.digest)
+      guard !released.isEmpty else { continue }
+      try store.transaction {
+        try store.attachments.release(released, at: now(), in: zone.id)
+      }
+    }
+  }
+
   /// Notes which chunks nobody needs, and drops those that nobody has needed for a long time.
   ///
-  /// It looks at each zone once a day, and at none that knows no chunk.
+  /// Called after a sync that read every transport. It looks at each zone once a day, and at none
+  /// that knows no chunk. It decides nothing while records may be missing here.
   func keepUp() async throws {
     for zone in dataZones() where ending(in: zone.group) == nil {
       let last = try store.facts.value(of: Self.lookedFact(at: zone.id)) ?? 0
       guard last > now() || last + Self.intervalMilliseconds <= now() else { continue }
       let known = try store.attachments.chunks(of: zone.id)
-      // What has not arrived yet may need any of them.
-      guard !known.isEmpty, try store.pending.entries(in: zone.id).isEmpty,
-        let needed = try await needed(in: zone.id)
+      guard !known.isEmpty, try isComplete(zone), let needed = try await needed(in: zone.id)
       else { continue }
       try store.transaction {
         try settle(known, needed, in: zone.id)
         try store.facts.set(Self.lookedFact(at: zone.id), to: now())
       }
     }
+  }
+
+  /// Whether this device has all records of a zone, as far as it can tell.
+  ///
+  /// What has not arrived yet may need any chunk. A newcomer who waits for a snapshot has nothing.
+  private func isComplete(_ zone: ZoneState) throws -> Bool {
+    try !zone.frontier.entries.isEmpty && store.pending.entries(in: zone.id).isEmpty
+      && ProgressReports(core: core).progress(in: zone.group).allSatisfy { $0.ahead == 0 }
   }
 
   private func settle(

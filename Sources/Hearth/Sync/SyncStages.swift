@@ -32,7 +32,7 @@ struct SyncStages: NodeWork {
     try privateDatabase.found()
     try ProgressReports(core: core).sendHeartbeats()
     try RecoveryBundles(core: core).keepUp()
-    try await AttachmentUse(core: core).keepUp()
+    try AttachmentUse(core: core).beginAnew()
     let round = try await exchangeWithAll(try transports.list(), check, &report)
     // Whoever has just added a device may lose this one before the next round.
     var isMore = try RecoveryBundles(core: core).shareLocation()
@@ -43,6 +43,7 @@ struct SyncStages: NodeWork {
       isMore = true
     }
     if isMore { try await exchangeAgain(after: round, &report) }
+    if round.isComplete { try await AttachmentUse(core: core).keepUp() }
     try transportFailures.keep(of: report)
     try transportSuccesses.keep(of: report)
     // A transport that has failed is not waited for again; it is given these at the next sync.

@@ -140,9 +140,9 @@ struct AttachmentTransportTests {
     try await anna.close()
     for (name, app) in homes {
       let node = try await HearthNode.open(at: family.home(name), app, clock: clock)
-      for _ in 0..<5 {
+      for _ in 0..<35 {
         try await node.sync()
-        now.withLock { $0 += 20 * 24 * 60 * 60 * 1_000 }
+        now.withLock { $0 += 24 * 60 * 60 * 1_000 + 1 }
       }
       try await node.close()
       let files = try FileManager.default.subpathsOfDirectory(atPath: family.folder)
