@@ -75,7 +75,7 @@ public struct HearthZone: Sendable {
   @discardableResult
   public func update<Owner: Record>(
     _ key: Key<Owner>, _ body: @Sendable (inout Owner) throws -> Void
-  ) async throws -> Owner {
+  ) async throws -> Owner where Owner.Mutability == ChangingRecord {
     try await write { try $0.update(key, body) }
   }
 
@@ -83,7 +83,9 @@ public struct HearthZone: Sendable {
   ///
   /// - Returns: whether there was a record with the key.
   @discardableResult
-  public func delete<Owner: Record>(_ key: Key<Owner>) async throws -> Bool {
+  public func delete<Owner: Record>(
+    _ key: Key<Owner>
+  ) async throws -> Bool where Owner.Mutability == ChangingRecord {
     try await write { try $0.delete(key) }
   }
 
@@ -91,7 +93,9 @@ public struct HearthZone: Sendable {
   ///
   /// - Returns: whether there was a deleted record with the key.
   @discardableResult
-  public func restore<Owner: Record>(_ key: Key<Owner>) async throws -> Bool {
+  public func restore<Owner: Record>(
+    _ key: Key<Owner>
+  ) async throws -> Bool where Owner.Mutability == ChangingRecord {
     try await write { try $0.restore(key) }
   }
 

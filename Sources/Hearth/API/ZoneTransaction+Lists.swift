@@ -34,7 +34,7 @@ extension ZoneTransaction {
   public func move<Owner: Record>(
     _ key: Key<Owner>, _ path: WritableKeyPath<Owner, Position>, to place: ListPlace<Owner>,
     in list: Query<Owner>
-  ) throws(HearthError) {
+  ) throws(HearthError) where Owner.Mutability == ChangingRecord {
     try reported {
       guard let row = try row(key), row.isAlive else {
         throw HearthError(
@@ -63,7 +63,7 @@ extension ZoneTransaction {
   public func insert<Owner: Record>(
     _ record: Owner, at place: ListPlace<Owner>, of list: Query<Owner>,
     by path: WritableKeyPath<Owner, Position>
-  ) throws(HearthError) -> Owner {
+  ) throws(HearthError) -> Owner where Owner.Mutability == ChangingRecord {
     try reported {
       var record = record
       let order = try ListOrder(list, by: path, in: self)

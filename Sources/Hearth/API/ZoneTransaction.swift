@@ -14,6 +14,8 @@ public final class ZoneTransaction: ZoneReader {
   /// The mark of this device in positions that it writes.
   let writerMark: [UInt8]
   private var scratch: Engine<ReplicaStore>?
+  /// The number of events among the operations.
+  private var eventCount = 0
   private(set) var operations: [Operation] = []
   /// How many of the operations are visible to reads.
   private var visibleCount = 0
@@ -83,10 +85,30 @@ public final class ZoneTransaction: ZoneReader {
   }
 
   private func reveal() throws {
-    var engine = scratch ?? makeScratch()
+    if eventCount > 0 { return try revealAll() }
+    var engine = try scratch ?? begin()
     var hidden = Array(operations[visibleCount...])
     if let texts { hidden = try texts.shown(hidden) { try stored($0, in: engine) } }
     if !hidden.isEmpty { _ = try engine.write(hidden, to: zone, nowMilliseconds: now) }
+    noteVisible(in: engine)
+  }
+
+  /// Tries all writes anew as one change, as an event's key depends on its place in its change.
+  private func revealAll() throws {
+    var engine = try scratch == nil ? begin() : makeScratch()
+    if scratch != nil { try engine.store.undoTrial() }
+    _ = try engine.write(operations, to: zone, nowMilliseconds: now)
+    noteVisible(in: engine)
+  }
+
+  /// An engine for the first writes that are tried.
+  private func begin() throws -> Engine<ReplicaStore> {
+    let engine = makeScratch()
+    try engine.store.beginTrial()
+    return engine
+  }
+
+  private func noteVisible(in engine: Engine<ReplicaStore>) {
     scratch = engine
     visibleCount = operations.count
     hiddenKeys = []
@@ -120,13 +142,15 @@ public final class ZoneTransaction: ZoneReader {
 
   /// Inserts a new record.
   ///
-  /// If a record with the key was deleted, it is created again.
+  /// If a record with the key was deleted, it is created again. An ``Event`` gets its key here,
+  /// whatever key it had.
   ///
   /// - Returns: the record.
   /// - Throws: `exists` if there is a record with its key.
   @discardableResult
   public func insert<Owner: Record>(_ record: Owner) throws(HearthError) -> Owner {
     try reported {
+      if Owner.Mutability.isEvent { return try add(record) }
       let codec = codec(of: Owner.self)
       // Most records are new, so the row is read only if there is one.
       if try isWritten(record.id), let former = try row(record.id) {
@@ -146,6 +170,18 @@ public final class ZoneTransaction: ZoneReader {
     }
   }
 
+  /// Adds an event, whose key follows from its place among its author's changes.
+  private func add<Owner: Record>(_ event: Owner) throws -> Owner {
+    var event = event
+    event.id = try Key(
+      eventID(
+        in: zone, type: Owner.schema.type, dot: makeScratch().nextDot(in: zone),
+        index: operations.count))
+    try append(codec(of: Owner.self).creation(of: event))
+    eventCount += 1
+    return event
+  }
+
   /// Changes a record: only the fields that the body changes are written.
   ///
   /// Concurrent writes of others to other fields stay, and so do their additions to a counter or
@@ -156,7 +192,7 @@ public final class ZoneTransaction: ZoneReader {
   @discardableResult
   public func update<Owner: Record>(
     _ key: Key<Owner>, _ body: (inout Owner) throws -> Void
-  ) throws -> Owner {
+  ) throws -> Owner where Owner.Mutability == ChangingRecord {
     let old: Owner? = try get(key)
     guard let old else {
       throw HearthError(.notFound, "there is no record of \(Owner.schema.name) with the key \(key)")
@@ -172,7 +208,9 @@ public final class ZoneTransaction: ZoneReader {
   /// What others wrote since it was read stays, in the fields that do not differ.
   ///
   /// - Throws: `notFound` if the record does not exist any more.
-  public func update<Owner: Record>(from old: Owner, to new: Owner) throws(HearthError) {
+  public func update<Owner: Record>(
+    from old: Owner, to new: Owner
+  ) throws(HearthError) where Owner.Mutability == ChangingRecord {
     try reported {
       guard let row = try row(old.id), row.isAlive else {
         throw HearthError(
@@ -198,7 +236,9 @@ public final class ZoneTransaction: ZoneReader {
   ///
   /// - Returns: whether there was a record with the key.
   @discardableResult
-  public func delete<Owner: Record>(_ key: Key<Owner>) throws(HearthError) -> Bool {
+  public func delete<Owner: Record>(
+    _ key: Key<Owner>
+  ) throws(HearthError) -> Bool where Owner.Mutability == ChangingRecord {
     try reported {
       guard let row = try row(key), row.isAlive else { return false }
       let place = RecordKey(type: Owner.schema.type, id: key.identifier)
@@ -225,7 +265,9 @@ public final class ZoneTransaction: ZoneReader {
   ///
   /// - Returns: whether there was a deleted record with the key.
   @discardableResult
-  public func restore<Owner: Record>(_ key: Key<Owner>) throws(HearthError) -> Bool {
+  public func restore<Owner: Record>(
+    _ key: Key<Owner>
+  ) throws(HearthError) -> Bool where Owner.Mutability == ChangingRecord {
     try reported {
       guard let row = try row(key), !row.isAlive else { return false }
       let place = RecordKey(type: Owner.schema.type, id: key.identifier)

@@ -1,5 +1,6 @@
 import HearthCRDT
 import HearthStore
+import HearthSync
 
 /// A row that is computed from records: a balance, a total, a streak.
 ///
@@ -65,16 +66,16 @@ public struct Derivation<Row: DerivedRow>: Sendable {
     description = DerivationDescription(
       name: name, version: version, type: schema.type, typeName: schema.name,
       fields: schema.columns, groupType: Group.storedKind,
-      groupField: field?.kind == .register ? field?.id : nil,
+      groupField: field.flatMap { [.register, .history].contains($0.kind) ? $0.id : nil },
       columns: columns.map { ($0.name, $0.type) },
-      group: { id, state in
-        guard let record = StateReader<Source>().record(id, state) else { return nil }
+      group: { id, stored in
+        guard let record = StateReader<Source>().record(id, stored) else { return nil }
         let value = record[keyPath: path].stored.value
         return value == .null ? nil : value
       },
       rows: { group, states in
         guard let group = Group(stored: StoredValue(group)) else { return [] }
-        let records = states.compactMap { StateReader<Source>().record($0.id, $0.state) }
+        let records = states.compactMap { StateReader<Source>().record($0.id, $0.record) }
         return rows(group, records).map { row in columns.map { $0.read(row) } }
       })
   }
@@ -144,10 +145,15 @@ extension DerivedRow {
 /// Reads whole records as values of their type.
 private struct StateReader<Owner: Record> {
   /// The record; nil if it was deleted or does not fit the program's type.
-  func record(_ id: RecordID, _ state: RecordState) -> Owner? {
-    guard !state.life.isDeleted else { return nil }
-    let fields = Owner.schema.columns.map { field -> ColumnContent in
-      field.kind == .set ? .elements(state.elements(field)) : .value(state.shown(field) ?? .null)
+  func record(_ id: RecordID, _ stored: StoredRecord) -> Owner? {
+    let fields: [ColumnContent]
+    switch stored {
+    case .event(let event): fields = Owner.schema.columns.map { .value(event[$0]) }
+    case .record(let state):
+      guard !state.life.isDeleted else { return nil }
+      fields = Owner.schema.columns.map { field in
+        field.kind == .set ? .elements(state.elements(field)) : .value(state.shown(field) ?? .null)
+      }
     }
     let row = RecordRow(id: id, isAlive: true, fields: fields)
     guard case .record(let record) = RecordCodec<Owner>().read(row, into: Owner()) else {

@@ -16,9 +16,9 @@ struct DerivationDescription: Sendable {
   let groupField: FieldID?
   let columns: [(name: String, type: StoredValue.Kind)]
   /// The group of a record; nil if it has none.
-  let group: @Sendable (RecordID, RecordState) -> Value?
+  let group: @Sendable (RecordID, StoredRecord) -> Value?
   /// The rows of a group.
-  let rows: @Sendable (Value, [(id: RecordID, state: RecordState)]) -> [[Value]]
+  let rows: @Sendable (Value, [(id: RecordID, record: StoredRecord)]) -> [[Value]]
 
   /// The table as programs read it.
   var table: DerivedTable? {
@@ -113,7 +113,8 @@ struct RecordDerivation: Projection {
   private func note(
     _ key: RecordKey, from source: any ProjectionSource, to writer: any ProjectionWriter
   ) throws -> Value? {
-    guard let state = try source.record(key), let group = description.group(key.id, state) else {
+    guard let record = try stored(key, from: source), let group = description.group(key.id, record)
+    else {
       try writer.remove(from: groupTable.name, where: [.bytes(key.id.bytes)])
       return nil
     }
@@ -125,13 +126,21 @@ struct RecordDerivation: Projection {
     _ group: Value, from source: any ProjectionSource, to writer: any ProjectionWriter
   ) throws {
     let records = try records(of: group, from: source).compactMap { id in
-      try source.record(RecordKey(type: description.type, id: id)).map { (id: id, state: $0) }
+      let key = RecordKey(type: description.type, id: id)
+      return try stored(key, from: source).map { (id: id, record: $0) }
     }
     try writer.remove(from: rowTable.name, where: [group])
     guard !records.isEmpty else { return }
     for (place, row) in description.rows(group, records).enumerated() {
       try writer.put([group, .int(Int64(place))] + row, in: rowTable.name)
     }
+  }
+
+  private func stored(
+    _ key: RecordKey, from source: any ProjectionSource
+  ) throws -> StoredRecord? {
+    key.type.isEvent
+      ? try source.event(key).map { .event($0) } : try source.record(key).map { .record($0) }
   }
 
   private func group(ofRecord id: RecordID, from source: any ProjectionSource) throws -> Value? {

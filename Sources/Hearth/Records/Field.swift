@@ -16,8 +16,45 @@ public struct Field<Owner: Record>: Sendable {
     _ number: Int, _ path: any WritableKeyPath<Owner, Value> & Sendable, _ options: FieldOption...,
     named name: String? = nil
   ) {
-    description = FieldDescription(
-      number, .register, path, Value.self, Set(options), name: name,
+    description = FieldDescription(number, .register, path, Set(options), name: name)
+  }
+}
+
+/// A field with one value that also keeps the values it had before.
+///
+/// ``ZoneReader/versions(of:in:)`` lists them with their devices and times, and
+/// ``ZoneReader/value(of:in:seenBy:)`` says which one the author of an event had seen: what a chore
+/// paid when somebody did it, what an item cost when somebody ordered it.
+public struct History<Owner: Record>: Sendable {
+  let description: FieldDescription<Owner>
+
+  /// Declares a field with its history.
+  ///
+  /// Every replica keeps every value for good, so it suits what changes now and then. A device may
+  /// write 1,024 values to the history of one record, and 64 after it was restored from a copy; a
+  /// further one is refused with `tooLarge`.
+  ///
+  /// - Parameters:
+  ///   - number: from 1 to 8191; it never changes, and no other field of the type ever has it.
+  ///   - path: the property.
+  ///   - options: what queries can do with it.
+  ///   - name: the column's name in SQL; by default that of the property.
+  public init<Value: FieldValue>(
+    _ number: Int, _ path: any WritableKeyPath<Owner, Value> & Sendable, _ options: FieldOption...,
+    named name: String? = nil
+  ) {
+    description = FieldDescription(number, .history, path, Set(options), name: name)
+  }
+}
+
+extension FieldDescription {
+  /// A field with one value.
+  fileprivate init<Value: FieldValue>(
+    _ number: Int, _ kind: FieldKind, _ path: any WritableKeyPath<Owner, Value> & Sendable,
+    _ options: Set<FieldOption>, name: String?
+  ) {
+    self.init(
+      number, kind, path, Value.self, options, name: name,
       read: { .value($0[keyPath: path].stored.value) },
       write: { record, content in
         guard case .value(let stored) = content, let value = Value(stored: StoredValue(stored))

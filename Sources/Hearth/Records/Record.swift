@@ -25,6 +25,8 @@ import HearthStore
 /// never change and are never used again. Names may change. Adding a field or a type writes
 /// nothing, and programs that lack it keep and forward its values.
 public protocol Record: Identifiable, Sendable where ID == Key<Self> {
+  /// Whether records of the type may change; declare an ``Event`` for those that may not.
+  associatedtype Mutability: RecordMutability = ChangingRecord
   /// Makes a record with a new key and the defaults of its fields.
   init()
   /// The record's key.
@@ -37,11 +39,11 @@ public protocol Record: Identifiable, Sendable where ID == Key<Self> {
 public struct Schema<Owner: Record>: Sendable {
   let name: String
   let number: Int
+  /// The number with the bits that say whether the records are events.
+  let type: TypeID
   let fields: [FieldDescription<Owner>]
   /// The properties of each index over several fields.
   let indexes: [[any PartialKeyPath<Owner> & Sendable]]
-
-  var type: TypeID { TypeID(rawValue: UInt16(truncatingIfNeeded: number) & 0x3fff) }
 
   /// The fields' numbers, in the order of declaration.
   let columns: [FieldID]

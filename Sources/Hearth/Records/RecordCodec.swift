@@ -53,6 +53,7 @@ struct RecordCodec<Owner: Record> {
   /// - Throws: `invalid` or `tooLarge` for a value that cannot be coded.
   func creation(of record: Owner) throws -> [Operation] {
     let key = RecordKey(type: schema.type, id: record.id.identifier)
+    if Owner.Mutability.isEvent { return [Operation(key, .event(try fields(of: record)))] }
     var bodies: [Operation.Body] = [.insert]
     for field in schema.fields {
       switch try field.read(record) {
@@ -67,6 +68,17 @@ struct RecordCodec<Owner: Record> {
       }
     }
     return bodies.map { Operation(key, $0) }
+  }
+
+  /// The fields of an event in order of number.
+  private func fields(of record: Owner) throws -> [EventField] {
+    var fields: [EventField] = []
+    for field in schema.fields {
+      if case .value(let value) = try field.read(record), value != .null {
+        fields.append(EventField(field.id, value))
+      }
+    }
+    return fields.sorted { $0.field < $1.field }
   }
 
   /// The operations that turn one value of a record into another: only what differs.

@@ -1,3 +1,5 @@
+import HearthCRDT
+
 extension Schema {
   /// Declares a record type.
   ///
@@ -12,9 +14,18 @@ extension Schema {
     let parts = parts()
     self.name = name
     self.number = number
+    type = Schema.typeID(of: UInt16(truncatingIfNeeded: number) & 0x3fff)
     fields = parts.fields
     columns = fields.map(\.id)
     indexes = parts.indexes.map(\.paths)
+  }
+}
+
+extension Schema {
+  /// The type of a number; one out of range is refused when the schema is used.
+  private static func typeID(of number: UInt16) -> TypeID {
+    guard number > 0, Owner.Mutability.isEvent else { return TypeID(rawValue: number) }
+    return .event(number, keepsCause: (Owner.self as? any Event.Type)?.keepsPast ?? false)
   }
 }
 
@@ -30,6 +41,11 @@ public enum SchemaBuilder<Owner: Record> {
   /// Takes a field.
   public static func buildExpression(_ field: Field<Owner>) -> SchemaParts<Owner> {
     SchemaParts(fields: [field.description])
+  }
+
+  /// Takes a field with its history.
+  public static func buildExpression(_ history: History<Owner>) -> SchemaParts<Owner> {
+    SchemaParts(fields: [history.description])
   }
 
   /// Takes a reference.

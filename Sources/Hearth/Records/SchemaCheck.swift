@@ -39,7 +39,7 @@ struct SchemaCheck {
       for field in type.fields {
         guard let target = field.target, target.effect != .nothing else { continue }
         try require(
-          numbers[Int(target.type.rawValue)] == target.typeName,
+          numbers[SchemaCheck.number(of: target.type)] == target.typeName,
           "field \(field.name) of \(type.name) has a rule for deletions of record type "
             + "\(target.typeName), which the application does not declare")
       }
@@ -53,19 +53,27 @@ struct SchemaCheck {
       }
       try check(derivation)
       try require(
-        numbers[Int(derivation.type.rawValue)] == derivation.typeName,
+        numbers[SchemaCheck.number(of: derivation.type)] == derivation.typeName,
         "the derived table \(derivation.name) is computed from record type "
           + "\(derivation.typeName), which the application does not declare")
     }
-    for rule in app.rules {
-      try require(
-        numbers[Int(rule.type.rawValue)] == rule.typeName,
-        "a rule is about record type \(rule.typeName), which the application does not declare")
-      try require(
-        !rule.actions.contains(.unknown),
-        "a rule of record type \(rule.typeName) is about a property that is no field")
-    }
+    for rule in app.rules { try check(rule, numbers) }
   }
+
+  private func check(_ rule: Rule, _ numbers: [Int: String]) throws(HearthError) {
+    try require(
+      numbers[SchemaCheck.number(of: rule.type)] == rule.typeName,
+      "a rule is about record type \(rule.typeName), which the application does not declare")
+    try require(
+      !rule.actions.contains(.unknown),
+      "a rule of record type \(rule.typeName) is about a property that is no field")
+    try require(
+      !rule.type.isEvent || rule.actions.allSatisfy { $0 == .create },
+      "a rule is about changing or deleting events of \(rule.typeName), which never change")
+  }
+
+  /// A type's number without the bits of its behaviour.
+  private static func number(of type: TypeID) -> Int { Int(type.rawValue & 0x3fff) }
 
   /// The application's identifier.
   ///
@@ -121,12 +129,24 @@ struct SchemaCheck {
         isEmpty && !field.hasDefaultElements,
         "field \(field.name) of \(type.name) is a counter, a set or a text that people edit "
           + "together, so its default must be empty")
+      if type.type.isEvent { try check(field, ofEvents: type.name) }
     }
     for index in type.indexes {
       try require(
         !index.isEmpty && index.allSatisfy { $0 != nil && $0?.kind != .set },
         "an index of \(type.name) names a set, or a property that is no field")
     }
+  }
+
+  private func check(
+    _ field: TypeDescription.Field, ofEvents name: String
+  ) throws(HearthError) {
+    try require(
+      field.id.kind == .register,
+      "field \(field.name) of \(name) is no Field or Reference, but an event never changes")
+    try require(
+      field.target.map { $0.effect == .nothing } ?? true,
+      "field \(field.name) of \(name) has a rule for deletions, but an event never changes")
   }
 
   private func check(_ derivation: DerivationDescription) throws(HearthError) {

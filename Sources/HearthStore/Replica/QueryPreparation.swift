@@ -6,9 +6,11 @@ struct QueryPreparation {
   let connection: Connection
   let facts: SQLiteFacts
 
-  func prepare(_ source: QueryTable) throws {
-    try prepareIndexes(of: source)
-    try prepareTexts(of: source)
+  func prepare(_ sources: [QueryTable]) throws {
+    for source in sources {
+      try prepareIndexes(of: source)
+      try prepareTexts(of: source)
+    }
   }
 
   private func prepareIndexes(of source: QueryTable) throws {

@@ -9,6 +9,7 @@ package final class RecordReader {
   let connection: Connection
   private let lookups: [TypeLookups]
   private let zones: SQLiteZones
+  private let authors: AuthorNumbers
   /// SQLite's number of the tables' shapes when they were looked at.
   private var shape: Int64 = -1
   /// SQLite's number of the others' last commit when the zones were looked at.
@@ -23,9 +24,9 @@ package final class RecordReader {
     connection = try Connection(queue: try ReplicaFile.openToRead(path))
     self.lookups = lookups
     let connection = connection
-    let authors = try connection.run { try AuthorNumbers(connection: connection) }
+    authors = try connection.run { try AuthorNumbers(connection: connection) }
     zones = SQLiteZones(connection: connection, authors: authors)
-    queries = SQLiteQueries(connection: connection, zones: zones, sources: [])
+    queries = SQLiteQueries(connection: connection, zones: zones, authors: authors, sources: [])
     try lookAgain()
   }
 
@@ -39,7 +40,8 @@ package final class RecordReader {
       try zones.reload()
       let tables = try SchemaRegistry(connection: connection).tables()
       queries = SQLiteQueries(
-        connection: connection, zones: zones, sources: QueryTable.all(lookups, in: tables))
+        connection: connection, zones: zones, authors: authors,
+        sources: QueryTable.all(lookups, in: tables))
     }
   }
 

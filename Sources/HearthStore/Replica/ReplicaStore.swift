@@ -80,9 +80,9 @@ package final class ReplicaStore: Store {
         let derived = SQLiteProjections(projections, cache: cache)
         try derived.prepare()
         let sources = QueryTable.all(lookups, in: tables)
-        let preparation = QueryPreparation(connection: connection, facts: facts)
-        for source in sources { try preparation.prepare(source) }
-        let queries = SQLiteQueries(connection: connection, zones: zones, sources: sources)
+        try QueryPreparation(connection: connection, facts: facts).prepare(sources)
+        let queries = SQLiteQueries(
+          connection: connection, zones: zones, authors: authors, sources: sources)
         return (records, derived, queries)
       }
       (records, self.projections, self.queries) = (stored, derived, queries)
@@ -151,6 +151,19 @@ package final class ReplicaStore: Store {
         connection.spoilTransaction(first)
       }
       throw first
+    }
+  }
+
+  /// Marks a place in the open transaction, to which ``undoTrial()`` goes back.
+  package func beginTrial() throws {
+    try connection.run { try connection.execute("SAVEPOINT trial") }
+  }
+
+  /// Undoes what was written since ``beginTrial()``; the place stays marked.
+  package func undoTrial() throws {
+    try connection.run {
+      try connection.execute("ROLLBACK TO trial")
+      try readAgain()
     }
   }
 

@@ -3,16 +3,20 @@ import HearthSync
 
 /// Answers queries for the shown values of records, from the tables of their types.
 ///
-/// It reads no record's `meta`, so an answer costs what its rows cost.
+/// Only ``record(_:in:)`` reads a record's `meta`, so an answer costs what its rows cost.
 package final class SQLiteQueries {
   let connection: Connection
   let zones: SQLiteZones
+  private let authors: AuthorNumbers
   private let sources: [TypeID: QueryTable]
 
   /// Answers from tables whose indexes exist: see ``QueryPreparation``.
-  init(connection: Connection, zones: SQLiteZones, sources: [QueryTable]) {
+  init(
+    connection: Connection, zones: SQLiteZones, authors: AuthorNumbers, sources: [QueryTable]
+  ) {
     self.connection = connection
     self.zones = zones
+    self.authors = authors
     self.sources = Dictionary(
       sources.map { ($0.lookups.type, $0) }, uniquingKeysWith: { first, _ in first })
   }
@@ -47,6 +51,24 @@ package final class SQLiteQueries {
       ]
       return try rows(sql, parameters, fields, of: source).first
     }
+  }
+
+  /// Returns a record or event with all that merging needs, even if it is deleted; nil if it was
+  /// never written.
+  package func record(_ key: RecordKey, in zone: ZoneID) throws -> StoredRecord? {
+    let source = try QueryTable.table(of: key.type, in: sources)
+    return try connection.run {
+      // Another connection may have added authors since.
+      if try count(of: "hearth_authors") != authors.table.authors.count { try authors.reload() }
+      let codec = RowCodec(table: source.table, connection: connection, authors: authors)
+      return try codec.record(key.id, zone: try zones.recordNumber(of: zone))
+    }
+  }
+
+  private func count(of table: String) throws -> Int64 {
+    let statement = try connection.statement("SELECT count(*) FROM \(table)")
+    defer { statement.reset() }
+    return try statement.step() ? statement.int(0) : 0
   }
 
   /// Whether a record was ever written, even if it is deleted.
