@@ -203,16 +203,31 @@ extension SimDevice {
     try publish(request.blob, in: access)
   }
 
-  /// Looks for the answer to what was asked, and takes it.
+  /// Looks for the answers to what was asked, and takes them.
   func settleJoin(at now: UInt64) throws {
     try askOnceMore()
     guard let asked else { return }
+    if try settle(asked, at: now) {
+      self.asked = nil
+    } else if home != nil, try !isMember() {
+      // Somebody may have let it in by an earlier request, and not by the last one.
+      for known in answered.reversed() {
+        guard let answer = try answer(to: known.asked), answer != known.answer else { continue }
+        if try settle(known.asked, at: now) { return }
+      }
+    }
+  }
+
+  /// Looks for the answer to one request, and takes it.
+  ///
+  /// - Returns: whether this device is in by it.
+  private func settle(_ asked: AskedJoin, at now: UInt64) throws -> Bool {
     let access = try SimDevice.requestAccess(of: asked.secret)
     guard let answer = try answer(to: asked) else {
       if try fetch(asked.request.name, in: access) == nil {
         try publish(asked.request.blob, in: access)
       }
-      return
+      return false
     }
     let ways = try ways()
     net?.relay.rules.pardon([deviceID])
@@ -245,11 +260,12 @@ extension SimDevice {
       return engine.zones.first { $0.group == asked.group && $0.kind == .data }?.id
     }
     // An answer of an earlier time, or of somebody who could not give it, changes nothing.
-    guard let entered else { return }
+    guard let entered else { return false }
     home = entered
-    self.asked = nil
+    answered.removeAll { $0.asked.request.hash == asked.request.hash }
     answered.append((asked, answer))
     SimProbe.approved.hit()
+    return true
   }
 
   private func take(
