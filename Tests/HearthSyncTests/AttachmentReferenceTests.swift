@@ -55,8 +55,12 @@ struct AttachmentReferenceTests {
     #expect(AttachmentReference(good + [0]) == nil)
     var newer = good
     newer[3] = 2
-    #expect(AttachmentReference(newer) == nil && AttachmentReference.isMarked(newer))
-    #expect(!AttachmentReference.isMarked(Array(good.dropFirst())))
+    #expect(AttachmentReference(newer) == nil && AttachmentReference.isOfNewerVersion(newer))
+    #expect(!AttachmentReference.isOfNewerVersion(Array(good.dropFirst())))
+    // What is damaged, or only looks like a reference, is none, and not a newer version's.
+    for bytes in [good, Array(good.dropLast()), Array("HRA".utf8), []] {
+      #expect(!AttachmentReference.isOfNewerVersion(bytes))
+    }
     // A length beyond all bounds must not make room for its digests.
     var huge = ByteWriter()
     huge.raw(Array("HRA".utf8))

@@ -9,16 +9,14 @@
 import Foundation
 import Hearth
 
-struct Message: Record {
+struct Message: Event {
   var id = Key<Message>()
-  var author = ""
   var text = ""
   var sent = Date.now
 
   static let schema = Schema<Message>("message", 1) {
-    Field(1, \.author)
-    Field(2, \.text, .fullText)
-    Field(3, \.sent, .indexed)
+    Field(1, \.text, .fullText)
+    Field(2, \.sent, .indexed)
   }
 }
 
@@ -36,13 +34,14 @@ do {
   let printing = Task {
     var shown: Set<Key<Message>> = []
     for try await messages in room.observe(Message.all.order(\.sent)) {
+      let authors = try await room.authors
       for message in messages where shown.insert(message.id).inserted {
-        print("\(message.author): \(message.text)")
+        let origin = try await room.read { try $0.origin(of: message.id) }
+        print("\(origin.flatMap { authors[$0] }?.name ?? "?"): \(message.text)")
       }
     }
   }
-  let name = try await room.members().first(where: \.isMe)?.name ?? "?"
-  while let text = readLine() { try await room.insert(Message(author: name, text: text)) }
+  while let text = readLine() { try await room.insert(Message(text: text)) }
   await live.stop()
   try await node.sync()
   try await node.close()

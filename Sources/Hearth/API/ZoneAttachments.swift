@@ -52,17 +52,16 @@ public struct ZoneAttachments: Sendable {
   /// A device that does so keeps everything, even if the devices on which it was attached are lost,
   /// and brings each content to all of its transports.
   ///
+  /// What a newer version of the program attached in a way that this one does not know is left to
+  /// that version.
+  ///
   /// - Returns: the number of bytes that were downloaded, and of chunks that no transport has.
-  /// - Throws: `unreadable` if a newer program has attached something; `offline`.
+  /// - Throws: `offline`.
   @discardableResult
   public func download() async throws(HearthError) -> (bytes: Int, missingChunks: Int) {
     try await Hearth.reported {
       let needed = try await node.workingPatiently {
-        try await AttachmentUse(core: $0).needed(in: zone)
-      }
-      guard let needed else {
-        throw HearthError(
-          .unreadable, "a newer program has attached something in this zone: update this program")
+        try await AttachmentUse(core: $0).needed(in: zone).chunks
       }
       var (bytes, missing) = (0, 0)
       for digest in needed.sorted() {

@@ -14,8 +14,24 @@ struct AttachmentUse: NodeWork {
   /// How many records are read before other work has its turn.
   private static let sliceRecords = 500
 
+  /// How long what is missing or not understood keeps this device from deciding: 180 days.
+  ///
+  /// A member can make it so for ever, with a change that cites what never comes, or with a value
+  /// that looks like a newer version's.
+  private static let maximumPauseMilliseconds = 180 * intervalMilliseconds
+
   private static func lookedFact(at zone: ZoneID) -> Fact<UInt64> {
     Fact(number: "attachments.looked.\(zone.hex)").asCache
+  }
+
+  /// When a look was last due.
+  private static func triedFact(at zone: ZoneID) -> Fact<UInt64> {
+    Fact(number: "attachments.tried.\(zone.hex)").asCache
+  }
+
+  /// Since when no look could decide.
+  private static func pausedFact(at zone: ZoneID) -> Fact<UInt64> {
+    Fact(number: "attachments.paused.\(zone.hex)").asCache
   }
 
   /// Lets the time of chunks that nobody needs begin anew, if this device has not looked lately.
@@ -38,19 +54,37 @@ struct AttachmentUse: NodeWork {
   /// Notes which chunks nobody needs, and drops those that nobody has needed for a long time.
   ///
   /// Called after a sync that read every transport. It looks at each zone once a day, and at none
-  /// that knows no chunk. It decides nothing while records may be missing here.
+  /// that knows no chunk. It decides nothing while records may be missing here, for half a year.
   func keepUp() async throws {
     for zone in dataZones() where ending(in: zone.group) == nil {
-      let last = try store.facts.value(of: Self.lookedFact(at: zone.id)) ?? 0
+      let last = try store.facts.value(of: Self.triedFact(at: zone.id)) ?? 0
       guard last > now() || last + Self.intervalMilliseconds <= now() else { continue }
       let known = try store.attachments.chunks(of: zone.id)
-      guard !known.isEmpty, try isComplete(zone), let needed = try await needed(in: zone.id)
-      else { continue }
+      guard !known.isEmpty else { continue }
+      let needed = try await needed(in: zone.id)
+      let isClear = try needed.isKnown && isComplete(zone)
       try store.transaction {
-        try settle(known, needed, in: zone.id)
+        try store.facts.set(Self.triedFact(at: zone.id), to: now())
+        guard try mayDecide(in: zone.id, isClear: isClear) else { return }
+        try settle(known, needed.chunks, in: zone.id)
         try store.facts.set(Self.lookedFact(at: zone.id), to: now())
       }
     }
+  }
+
+  /// Whether a look decides: it is clear what is needed, or it was not for too long.
+  private func mayDecide(in zone: ZoneID, isClear: Bool) throws -> Bool {
+    let fact = Self.pausedFact(at: zone)
+    let since = try store.facts.value(of: fact)
+    guard !isClear else {
+      if since != nil { try store.facts.set(fact, to: nil) }
+      return true
+    }
+    guard let since, since <= now() else {
+      try store.facts.set(fact, to: now())
+      return false
+    }
+    return since + Self.maximumPauseMilliseconds <= now()
   }
 
   /// Whether this device has all records of a zone, as far as it can tell.
@@ -78,13 +112,12 @@ struct AttachmentUse: NodeWork {
     try chunks.forget(idle.filter { $0.isForgotten(at: now) }.map(\.digest), in: zone)
   }
 
-  /// The chunks that records of a zone need; nil if a newer program has attached something, so that
-  /// this one does not know.
+  /// The chunks that records of a zone need.
   ///
   /// Every field of every record counts, also one that only other versions of the application know.
   /// Values in conflict need their chunks, and deleted records need none. Other work has its turn
   /// in between.
-  func needed(in zone: ZoneID) async throws -> Set<Identifier>? {
+  func needed(in zone: ZoneID) async throws -> Needed {
     var needed = Needed()
     for type in schema.records.map(\.id).sorted() {
       var rest = try store.projections.source(of: zone).ids(of: type)[...]
@@ -99,14 +132,14 @@ struct AttachmentUse: NodeWork {
       }
     }
     try store.records.forEachUndeclared(in: zone) { needed.add($1) }
-    return needed.isKnown ? needed.chunks : nil
+    return needed
   }
 
   /// The chunks that some records need.
-  private struct Needed {
-    var chunks: Set<Identifier> = []
-    /// Whether all references could be read.
-    var isKnown = true
+  struct Needed {
+    private(set) var chunks: Set<Identifier> = []
+    /// Whether all references could be read: none is a newer version's.
+    private(set) var isKnown = true
 
     mutating func add(_ record: StoredRecord) {
       switch record {
@@ -125,10 +158,10 @@ struct AttachmentUse: NodeWork {
     }
 
     private mutating func add(_ value: Value?) {
-      guard case .bytes(let bytes) = value, AttachmentReference.isMarked(bytes) else { return }
+      guard case .bytes(let bytes) = value else { return }
       if let reference = AttachmentReference(bytes) {
         chunks.formUnion(reference.chunks)
-      } else {
+      } else if AttachmentReference.isOfNewerVersion(bytes) {
         isKnown = false
       }
     }

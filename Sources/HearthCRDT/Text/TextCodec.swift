@@ -1,7 +1,10 @@
 // The bytes of texts, in snapshots and in the store, and of their edits.
 
 extension Limits {
-  /// The most characters of one text, erased ones included: a walk visits each of them.
+  /// The most characters that an edit may count; one change holds fewer.
+  ///
+  /// A whole text has no such limit: what its authors may write together is beyond any number that a
+  /// reader could set without refusing what the merge rule admits.
   package static let maximumTextCharacters = 4 * 1024 * 1024
   /// The most characters of one run of a text.
   package static let maximumRunCharacters = 256
@@ -74,7 +77,6 @@ extension TextSequence {
   /// - Throws: `CodecError` if the bytes differ from the output of the encoder, or exceed a limit.
   package init(from reader: inout ByteReader, authors: AuthorTable) throws(CodecError) {
     var outlines: [(run: Run, ranges: [Range<Int>])] = []
-    var characters = 0
     for _ in 0..<(try reader.count("runs", itemBytes: 5)) {
       let start = reader.offset
       let (dot, last) = (try authors.dot(from: &reader, "run"), outlines.last?.run)
@@ -82,11 +84,8 @@ extension TextSequence {
         throw CodecError(.notCanonical, "runs", offset: start)
       }
       let anchor = try TextSequence.anchor(from: &reader, after: last, authors: authors)
-      let count = try reader.varint(
-        "characters",
-        atMost: min(Limits.maximumRunCharacters, Limits.maximumTextCharacters - characters))
+      let count = try reader.varint("characters", atMost: Limits.maximumRunCharacters)
       guard count > 0 else { throw CodecError(.notCanonical, "characters", offset: start) }
-      characters += count
       let offset = last.flatMap { $0.first.dot == dot ? $0.end : nil } ?? 0
       // What one change writes on is one run until that is full.
       if let last, offset > 0, anchor == .behind(last.last),
@@ -102,7 +101,7 @@ extension TextSequence {
         ))
     }
     let start = reader.offset
-    let text = try reader.text("text", atMost: 4 * Limits.maximumTextCharacters)
+    let text = try reader.text("text", atMost: reader.remaining)
     var rest = Array(text.unicodeScalars)[...]
     guard rest.count == outlines.reduce(0, { $0 + $1.ranges.reduce(0) { $0 + $1.count } }) else {
       throw CodecError(.notCanonical, "text", offset: start)

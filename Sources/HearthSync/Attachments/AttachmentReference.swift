@@ -80,8 +80,10 @@ package struct AttachmentReference: Hashable, Sendable {
   private static let mark = Array("HRA".utf8)
   private static let version: UInt8 = 1
 
-  /// Whether bytes are a reference of this or a newer version, or claim to be one.
-  package static func isMarked(_ bytes: [UInt8]) -> Bool { bytes.starts(with: mark) }
+  /// Whether bytes claim to be a reference of a newer version, whose chunks this one cannot name.
+  package static func isOfNewerVersion(_ bytes: [UInt8]) -> Bool {
+    bytes.count > mark.count && bytes.starts(with: mark) && bytes[mark.count] > version
+  }
 
   /// The reference as a record holds it: mark, version 1, length, media type, key, digests.
   package var bytes: [UInt8] {

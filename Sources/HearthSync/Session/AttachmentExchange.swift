@@ -14,6 +14,12 @@ struct AttachmentExchange<Turns: ReplicaTurns, Link: Transport> {
   /// removed either.
   private static var maximumChunks: Int { 65_536 }
 
+  /// The most chunks of a zone that one exchange removes.
+  ///
+  /// Each is a request of its own. Whoever fills a transport with chunks must not make everybody's
+  /// syncs long.
+  private static var maximumRemovals: Int { 256 }
+
   /// Gives and removes what is due in a zone.
   ///
   /// - Parameter isAlone: Whether no other copy of this node was noticed in this round; nothing is
@@ -41,7 +47,8 @@ struct AttachmentExchange<Turns: ReplicaTurns, Link: Transport> {
       report.publishedBytes += bytes.count
     }
     guard isAlone else { return }
-    for chunk in known where chunk.isOver(at: now) && listed.contains(chunk.digest) {
+    let over = known.lazy.filter { $0.isOver(at: now) && listed.contains($0.digest) }
+    for chunk in over.prefix(Self.maximumRemovals) {
       try await ports.transport.remove(name(chunk.digest))
     }
   }

@@ -50,6 +50,23 @@ struct TextCodecTests {
     return text
   }
 
+  @Test("A text is read back however long its authors made it together")
+  func long() throws {
+    var text = TextSequence()
+    let piece = String(repeating: "a", count: 65_000)
+    let author = TextCodecTests.authors[0]
+    let count = UInt64(Limits.maximumTextCharacters / 65_000 + 2)
+    for sequence in 1...count {
+      let dot = Dot(author: author, sequence: sequence)
+      text.apply(.insert(piece, .start), dot: dot, past: Frontier())
+      guard sequence > 2 else { continue }
+      let span = TextSpan(first: TextPlace(dot: dot, offset: 0), count: 65_000)
+      text.apply(.erase(span), dot: dot, past: Frontier())
+    }
+    #expect(text.runs.reduce(0) { $0 + $1.count } > Limits.maximumTextCharacters)
+    #expect(try decoded(encoded(text)) == text)
+  }
+
   @Test("A text and its edits are what their bytes say")
   func roundTrips() throws {
     for seed in 0..<400 as Range<UInt64> {
