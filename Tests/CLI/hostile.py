@@ -87,6 +87,12 @@ def deepest_text(home):
     bomb(home, "textbomb", "--edits", "300000")
 
 
+@row("H1.text.lives", "60 lives of a child make one text of five million characters together")
+def long_text(home):
+    home.join("cleo", "Cleo", "child")
+    suffer(home, [("cleo", "longtext", "--lives", "60")], [], logs=61)
+
+
 # H2: files that wait for ever.
 
 @row("H2.reader", "a reader's 150 files each wait for a change that never comes")
@@ -108,6 +114,18 @@ def removed_gaps(home):
     home.do("ann", "member", "remove", "Cleo", "--yes")
     home.sync("ann", "ben")
     suffer(home, [("cleo", "gapbomb", "--files", "150")], ["Cleo", "phone-cleo"])
+
+
+@row("H2.ladder", "two logs of a child cite each other by turns, 10,000 times")
+def ladder(home):
+    home.join("cleo", "Cleo", "child")
+    suffer(home, [("cleo", "ladder", "--steps", "10000")], [])
+
+
+@row("H2.rungs", "the same, and the second log comes in 1,000 files")
+def rungs(home):
+    home.join("cleo", "Cleo", "child")
+    suffer(home, [("cleo", "ladder", "--steps", "10000", "--per-file", "10")], [])
 
 
 # H3, H8: at a relay.

@@ -104,6 +104,26 @@ struct Forge {
     return change
   }
 
+  /// The next change of the log, which cites the end of another forge's log as it is.
+  mutating func change(
+    following other: LogHead?, _ bodies: [Operation.Body], record: Int = 1
+  ) -> Change {
+    let key = RecordKey(type: .record(7), id: EngineFamily.id(record))
+    var past = head.past
+    if let other { past.advance(other.author, to: other.sequence) }
+    let change = Change(
+      dot: Dot(author: author, sequence: head.sequence + 1), previousHash: head.hash,
+      seen: past.difference(from: head.past) { _ in other?.hash ?? [] },
+      controlSeen: honest(control, in: controlZone, from: head.controlSeen),
+      time: HybridTime(milliseconds: EngineFamily.now),
+      operations: bodies.map { Operation(key, $0) })
+    head.sequence += 1
+    head.hash = hash(change)
+    head.seen = head.seen.raised(by: change.seen) ?? head.seen
+    head.controlSeen = head.controlSeen.raised(by: change.controlSeen) ?? head.controlSeen
+    return change
+  }
+
   func hash(_ change: Change) -> [UInt8] {
     var writer = ByteWriter()
     change.encode(into: &writer)

@@ -7,6 +7,9 @@ extension HostileMember {
   /// How many letters an ordinary edit writes.
   private static let editedCharacters = 24
 
+  /// How many characters one insertion of a long text has.
+  private static let longestEdit = 500_000
+
   /// How much one change and one file of a bomb hold.
   package struct Measure: Sendable {
     /// Operations of one change.
@@ -134,6 +137,49 @@ extension HostileMember {
         addsChores
         ? chore(title: "Life \(part)-\(life)", note: "") : [Operation(ownRecord, .insert)]
       found.append(try seal([change(operations)]))
+    }
+    return found
+  }
+
+  /// A text in the own person's record, to which each of so many lives adds all that it may.
+  package mutating func longText(lives: Int) throws -> [HostileFile] {
+    let (key, field) = (ownRecord, FieldID(.text, 200))
+    var found: [HostileFile] = []
+    for life in 0...lives {
+      let units = life == 0 ? Limits.maximumRecordUnits : Limits.maximumLaterRecordUnits
+      var rest = Int(units * Limits.textUnitWeight)
+      if life > 0 {
+        begin(life: UInt64(1 + life))
+        found.append(try announce())
+      }
+      while rest > Limits.editWeight {
+        let count = min(rest - Limits.editWeight, HostileMember.longestEdit)
+        let start = dice.letters(count / 8)
+        let text = start + String(repeating: "a", count: count - start.utf8.count)
+        found.append(try seal([change([Operation(key, .edit(field, .insert(text, .start)))])]))
+        rest -= count + Limits.editWeight
+      }
+    }
+    return found
+  }
+
+  /// Two logs that cite each other by turns, so that neither goes on without the other.
+  ///
+  /// The first is one file, and the second a file for so many of its changes.
+  package mutating func ladder(steps: Int, perFile: Int) throws -> [HostileFile] {
+    begin(life: 2)
+    var other = self
+    other.begin(life: 3)
+    var found = [try announce(), try other.announce()]
+    let operation = [Operation(ownRecord, .insert)]
+    var (left, right): ([Change], [Change]) = ([], [])
+    for _ in 0..<min(steps, Limits.maximumSegmentChanges) {
+      left.append(change(operation, following: other))
+      right.append(other.change(operation, following: self))
+    }
+    found.append(try seal(left))
+    for start in stride(from: 0, to: right.count, by: max(1, perFile)) {
+      found.append(try other.seal(Array(right[start...].prefix(max(1, perFile)))))
     }
     return found
   }

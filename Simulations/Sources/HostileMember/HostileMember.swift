@@ -116,21 +116,32 @@ package struct HostileMember {
   ///
   /// What is known is cited by its true hash; what nobody has written has none but a guess.
   ///
-  /// - Parameter owned: what it owns to have seen, besides what its log says already; everything
-  ///   that is known if nil.
+  /// - Parameters:
+  ///   - owned: what it owns to have seen, besides what its log says already; everything that is
+  ///     known if nil.
+  ///   - other: this member in another life, whose logs it has seen, and cites as they truly are.
   package mutating func change(
-    _ operations: [Operation], citing invented: Frontier = Frontier(), owning owned: Frontier? = nil
+    _ operations: [Operation], citing invented: Frontier = Frontier(),
+    owning owned: Frontier? = nil, following other: HostileMember? = nil
   ) -> Change {
     let guess = invented.entries.isEmpty ? [] : dice.bytes(32)
-    let seen = (owned ?? known).joined(with: invented).joined(with: head.past).difference(
-      from: head.past,
-      citing: { invented[$0] > known[$0] ? guess : hashes[$0] ?? [] })
-    let told = herald.head
-    let controlSeen = control.joined(with: Frontier([(told.author, told.sequence)]))
+    let lives = [other?.head].compactMap(\.self).filter { $0.sequence > 0 }
+    let seen = (owned ?? known).joined(with: invented)
+      .joined(with: Frontier(lives.map { ($0.author, $0.sequence) })).joined(with: head.past)
+      .difference(
+        from: head.past,
+        citing: { author in
+          if let life = lives.first(where: { $0.author == author }) { return life.hash }
+          return invented[author] > known[author] ? guess : hashes[author] ?? []
+        })
+    let told = [herald.head, other?.herald.head].compactMap(\.self)
+    let controlSeen = control.joined(with: Frontier(told.map { ($0.author, $0.sequence) }))
       .joined(with: head.controlSeen)
       .difference(
         from: head.controlSeen,
-        citing: { $0 == told.author ? told.hash : controlHashes[$0] ?? [] })
+        citing: { author in
+          told.first { $0.author == author }?.hash ?? controlHashes[author] ?? []
+        })
     let sequence = head.sequence + 1
     let time = max(
       head.time.rawValue + 1, HybridTime(milliseconds: nowMilliseconds).rawValue)

@@ -67,6 +67,34 @@ struct GapBomb: FolderDeed {
   }
 }
 
+/// `hearth-hostile longtext`.
+struct LongText: FolderDeed {
+  static let configuration = CommandConfiguration(
+    commandName: "longtext",
+    abstract: "A text in the own person's record, to which each life adds all that it may.")
+  @OptionGroup var options: HomeOptions
+  @Option(help: "The shared folder.") var folder: String
+  @Option(help: "How many lives.") var lives = 60
+
+  func files(by member: inout HostileMember, at home: HostileHome) throws -> [HostileFile] {
+    try member.longText(lives: lives)
+  }
+}
+
+/// `hearth-hostile ladder`.
+struct Ladder: FolderDeed {
+  static let configuration = CommandConfiguration(
+    commandName: "ladder", abstract: "Two logs that cite each other by turns.")
+  @OptionGroup var options: HomeOptions
+  @Option(help: "The shared folder.") var folder: String
+  @Option(help: "How many changes of each log.") var steps = 10_000
+  @Option(help: "How many changes of the second log in one file.") var perFile = 10_000
+
+  func files(by member: inout HostileMember, at home: HostileHome) throws -> [HostileFile] {
+    try member.ladder(steps: steps, perFile: perFile)
+  }
+}
+
 /// `hearth-hostile bigrecord`.
 struct BigRecord: FolderDeed {
   static let configuration = CommandConfiguration(

@@ -11,7 +11,8 @@ struct Main: AsyncParsableCommand {
       or to a relay, and a line of JSON says how much it was. Tests/CLI/hostile.py judges the rest.
       """,
     subcommands: [
-      SetBomb.self, HistoryBomb.self, TextBomb.self, GapBomb.self, BigRecord.self, NewerSuite.self,
+      SetBomb.self, HistoryBomb.self, TextBomb.self, GapBomb.self, LongText.self,
+      Ladder.self, BigRecord.self, NewerSuite.self,
       Lives.self, Future.self, HalfTransaction.self, FutureDone.self, Links.self, BadZone.self,
       Marks.self,
       Shape.self, Honest.self, Heartbeats.self, Strangers.self, Invitations.self, Unseen.self,

@@ -7,15 +7,6 @@ import HearthCRDT
 /// heads of the given zone state. It returns the changes to apply, the complete segments, and the
 /// segments that stay pending.
 struct CausalQueue {
-  /// A change that may be applied now.
-  struct Ready {
-    let change: Change
-    /// Everything that its author had seen, including its own earlier changes.
-    let past: Frontier
-    /// The membership operations that its author had seen.
-    var controlSeen = Frontier()
-  }
-
   /// A fork of an author's log, or a change that no rule allows.
   struct Fork {
     let author: Author
@@ -38,7 +29,12 @@ struct CausalQueue {
   }
 
   /// The changes to apply, causes first.
-  private(set) var ready: [Ready] = []
+  ///
+  /// They come without what their authors had seen: a frontier for each change would take many times
+  /// the space of the change. ``seen`` goes through them and gives each its own.
+  private(set) var ready: [Change] = []
+  /// What the authors of ``ready`` had seen before the first of their changes.
+  private(set) var seen = SeenWalk()
   /// The segments with every change applied.
   private(set) var complete: [OpenedSegment] = []
   /// The segments that contained nothing new.
@@ -57,12 +53,18 @@ struct CausalQueue {
   /// Pairs of pending segments of a data zone's log with different next changes.
   private(set) var contradictions: [(OpenedSegment, OpenedSegment)] = []
 
-  private var queues: [(author: Author, segments: [OpenedSegment])] = []
+  private var queues: [(author: Author, segments: ArraySlice<OpenedSegment>)] = []
   /// The segments of this batch with an applied change, by author.
   private var taken: [Author: [OpenedSegment]] = [:]
   private var judged: JudgedLogs
   /// The missing cause of each log's next change that was tried last.
   private var lacking: [Author: MissingCause] = [:]
+  /// The queues that wait for changes of other logs in this batch.
+  private var waits = QueueWaits()
+  /// Whether the epochs of segments were over for their authors, as far as that was judged.
+  private var overs: [Identifier: Bool] = [:]
+  /// How far the causes of refused segments were found, and what their authors had seen there.
+  private var reviewed: [Identifier: (sequence: UInt64, controlSeen: Frontier)] = [:]
   /// Decides which changes are applied, or not awaited, with what the queue applied.
   private(set) var causes: CauseCheck
   /// The queues of logs that have no place yet.
@@ -93,8 +95,8 @@ struct CausalQueue {
     self.evidence = evidence
     for author in Set(segments.map(\.author)).sorted() {
       let own = segments.filter { $0.author == author }
-      queues.append(
-        (author, own.sorted { $0.first != $1.first ? $0.first < $1.first : $0.last > $1.last }))
+      let sorted = own.sorted { $0.first != $1.first ? $0.first < $1.first : $0.last > $1.last }
+      queues.append((author, sorted[...]))
     }
   }
 
@@ -104,14 +106,14 @@ struct CausalQueue {
     while moved {
       moved = false
       for place in queues.indices {
-        while try step(place, on: &zone) { moved = true }
+        if try advance(place, on: &zone) { moved = true }
+        // Two logs that cite each other by turns would need a round for each change.
+        while let woken = waits.popWoken() { _ = try advance(woken, on: &zone) }
       }
       if !moved { moved = passOutrun(on: &zone) }
     }
     if Mutant.countsEachDelivery.isActive, ready.isEmpty {
-      for segment in covered {
-        ready += segment.changes.map { Ready(change: $0, past: Frontier()) }
-      }
+      for segment in covered { ready += segment.changes }
     }
     for place in placeless.sorted() {
       refused += queues[place].segments
@@ -129,7 +131,7 @@ struct CausalQueue {
 
   /// The segments that continue an author's head differently from the first one that does.
   private func contradictions(
-    among segments: [OpenedSegment], _ head: LogHead
+    among segments: ArraySlice<OpenedSegment>, _ head: LogHead
   ) -> [(OpenedSegment, OpenedSegment)] {
     let next = segments.filter { $0.first <= head.sequence + 1 && head.sequence < $0.last }
     guard head.forkedAt == nil, let first = next.first else { return [] }
@@ -137,6 +139,18 @@ struct CausalQueue {
       let place = min(first.last, other.last)
       return first.hash(after: place) == other.hash(after: place) ? nil : (first, other)
     }
+  }
+
+  /// Processes an author's segments as far as possible.
+  ///
+  /// - Returns: Whether anything advanced.
+  private mutating func advance(_ place: Int, on zone: inout ZoneState) throws -> Bool {
+    var moved = false
+    while try step(place, on: &zone) { moved = true }
+    let author = queues[place].author
+    if moved { waits.wake(by: author, reaching: zone.head(of: author).sequence) }
+    if let cause = lacking[author], !cause.isControl { waits.wait(place, for: cause.dot) }
+    return moved
   }
 
   /// Processes an author's next segment as far as possible.
@@ -167,9 +181,7 @@ struct CausalQueue {
     }
     // The segment contains or follows a false claim. Contradictions of the log were found above.
     guard judged.claims[segment.author] == nil else { return false }
-    if let isOver, let heads = controlHeads(at: segment, from: head), isOver(segment, heads) {
-      return refuse(segment, at: place, after: head, in: zone)
-    }
+    if isOver(segment, after: head) { return refuse(segment, at: place, after: head, in: zone) }
     let before = head.sequence
     Probe.partOfSegmentKnown.hit(if: segment.first <= before)
     guard try take(segment, from: &head, on: &zone) else {
@@ -182,6 +194,17 @@ struct CausalQueue {
       complete.append(segment)
     }
     return head.sequence > before || judged.claims[segment.author] != nil
+  }
+
+  /// Whether the epoch of an author's next segment was over for its author.
+  ///
+  /// The answer does not depend on how much of the segment is applied, so it is found once.
+  private mutating func isOver(_ segment: OpenedSegment, after head: LogHead) -> Bool {
+    guard let isOver else { return false }
+    if let known = overs[segment.digest] { return known }
+    let answer = controlHeads(at: segment, from: head).map { isOver(segment, $0) } ?? false
+    overs[segment.digest] = answer
+    return answer
   }
 
   /// Notes a segment that continues another history than the applied one.
@@ -227,7 +250,7 @@ struct CausalQueue {
           kept.append(segment)
         }
       }
-      queues[place].segments = kept
+      queues[place].segments = kept[...]
     }
     return forks.count > known
   }
@@ -270,16 +293,21 @@ struct CausalQueue {
   }
 
   /// The first missing cause of the changes of a segment that continue an author's head.
-  private func missingCause(
+  private mutating func missingCause(
     of segment: OpenedSegment, after head: LogHead, in zone: ZoneState
   ) -> MissingCause? {
-    var controlSeen = head.controlSeen
-    for change in segment.changes where change.dot.sequence > head.sequence {
+    // What was found once stays, so each change is looked at as often as something was missing.
+    var (sequence, controlSeen) = (head.sequence, head.controlSeen)
+    if let known = reviewed[segment.digest], known.sequence > sequence {
+      (sequence, controlSeen) = known
+    }
+    defer { reviewed[segment.digest] = (sequence, controlSeen) }
+    for change in segment.changes[Int(sequence + 1 - segment.first)...] {
       guard let raised = CausalQueue.raised(controlSeen, by: change.controlSeen) else { return nil }
-      controlSeen = raised
       let missing = causes.missing(
-        in: change.seen, controlSeen: controlSeen, zone, claims: judged.claims)
+        in: change.seen, controlSeen: raised, zone, claims: judged.claims)
       if let missing, missing.dot.author != segment.author { return missing }
+      (sequence, controlSeen) = (change.dot.sequence, raised)
     }
     return nil
   }
@@ -295,6 +323,7 @@ struct CausalQueue {
     }
     lacking[head.author] = nil
     let before = head.sequence
+    seen.begin(with: head)
     while head.sequence < segment.last, head.forkedAt == nil {
       if let end = zone.forkEnds[head.author], head.sequence + 1 >= end {
         head.forkedAt = end
@@ -325,7 +354,7 @@ struct CausalQueue {
       guard
         try hasSeen(change, after: head, past: past, controlSeen: controlSeen, in: zone)
       else { break }
-      ready.append(Ready(change: change, past: past, controlSeen: controlSeen))
+      ready.append(change)
       (head.seen, head.controlSeen) = (seen, controlSeen)
       advance(&head, over: change, of: segment)
     }

@@ -22,6 +22,8 @@ struct Intake {
     let bytes: [UInt8]
     /// The segment's former pending entry; nil for a new segment.
     let waited: Waiting?
+    /// The opened segment, if it is still in memory.
+    var opened: OpenedSegment?
   }
 
   /// A segment that is not kept.
@@ -48,9 +50,11 @@ struct Intake {
   /// The segments that may be opened now, unordered.
   private var ready: Set<Identifier> = []
   /// The segments that wait for a log to advance.
-  private var blocked: [Author: [Identifier]] = [:]
+  private var blocked: [Author: Set<Identifier>] = [:]
   /// The segments of each log.
-  private var own: [Author: [Identifier]] = [:]
+  private var own: [Author: Set<Identifier>] = [:]
+  /// The segments of this call that wait for another log and are still in memory.
+  private var memory = OpenedMemory()
   /// The segments of each log that were behind a gap at the last search, in order.
   private var gaps: [Author: ArraySlice<PendingEntry>] = [:]
   /// The number of segments behind a gap that are opened together with the segment that closes it.
@@ -61,6 +65,7 @@ struct Intake {
     var seen = Set(entries.map(\.digest))
     fresh = Intake.ordered(
       blobs.map { (segmentDigest($0), $0) }.filter { seen.insert($0.0).inserted })
+    memory.allow(forReceived: fresh.reduce(0) { $0 + $1.bytes.count })
     for entry in entries {
       waiting[entry.digest] = Waiting(entry: entry, bytes: nil, stored: entry)
     }
@@ -122,12 +127,12 @@ struct Intake {
   private mutating func file(_ entry: PendingEntry, in zone: ZoneState) {
     // This includes self-introducing authors, who are unknown until their introduction counts.
     if entry.reason == .cause, let missing = entry.wait.missing, !entry.wait.isInControl {
-      blocked[missing.author, default: []].append(entry.digest)
+      blocked[missing.author, default: []].insert(entry.digest)
     }
     guard let author = entry.author(in: zone) else { return }
-    own[author, default: []].append(entry.digest)
+    own[author, default: []].insert(entry.digest)
     guard entry.reason == .gap else { return }
-    blocked[author, default: []].append(entry.digest)
+    blocked[author, default: []].insert(entry.digest)
     gaps[author] = nil
   }
 
@@ -142,8 +147,11 @@ struct Intake {
   }
 
   /// The entries of the segments that may be opened now, in order.
+  ///
+  /// One that was opened before and waited again is opened anew only as far as this call allows.
   var readyEntries: [PendingEntry] {
-    ready.compactMap { waiting[$0]?.entry }.sorted(by: PendingEntry.isBefore)
+    ready.compactMap { waiting[$0]?.entry }.filter { memory.mayOpen($0) }
+      .sorted(by: PendingEntry.isBefore)
   }
 
   /// Records which of the pending segments may be opened now; those that may already still may.
@@ -197,7 +205,14 @@ struct Intake {
     guard let found = waiting.removeValue(forKey: digest) else { return nil }
     if let stored = found.stored { gone[digest] = stored }
     guard let bytes = try found.bytes ?? bytes(digest) else { return nil }
-    return Sealed(digest: digest, bytes: bytes, waited: found)
+    return Sealed(
+      digest: digest, bytes: bytes, waited: found, opened: memory.take(found.entry))
+  }
+
+  /// Notes what a queue has opened: what waits for another log stays in memory for a while.
+  mutating func note(openedBy queue: CausalQueue) {
+    for segment in queue.complete { memory.noteComplete(segment.digest) }
+    for item in queue.waiting where item.reason == .cause { memory.keep(item.segment) }
   }
 
   /// Takes the next new segment.

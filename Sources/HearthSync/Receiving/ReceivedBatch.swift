@@ -91,12 +91,13 @@ struct ReceivedBatch<S: Store> {
     try ReceptionNotices(engine: engine).noteFalseClaims(
       queue.falseClaims, in: zone, nowMilliseconds: nowMilliseconds, &report)
     judged = queue.judged(in: zone)
+    intake.note(openedBy: queue)
     try settle(queue, slice)
     try noteForks(queue)
     for log in slice.logs(in: zone) { intake.note(log.author, isWhole: log.isWhole) }
     // What cites a log without a place does not wait for it.
     let moved =
-      queue.ready.map(\.change.dot.author) + queue.falseClaims.map(\.author)
+      queue.ready.map(\.dot.author) + queue.falseClaims.map(\.author)
       + queue.refused.map(\.author)
     intake.moved(Set(moved).sorted()) { [readiness, zone, judged] in
       readiness.isReady($0, in: zone, judged.claims)
@@ -140,27 +141,66 @@ struct ReceivedBatch<S: Store> {
 
   private mutating func apply(_ queue: CausalQueue) throws {
     guard !queue.ready.isEmpty else { return }
-    var applier = Applier(zone: zone.id, store: engine.store, policy: engine.policy)
-    try applier.prepare(for: queue.ready.lazy.map(\.change))
+    let judgements = judgements(of: queue)
+    var seen = queue.seen
+    for part in parts(of: queue) {
+      var applier = Applier(zone: zone.id, store: engine.store, policy: engine.policy)
+      try applier.prepare(for: queue.ready[part])
+      try apply(queue.ready[part], judgements[part], &seen, with: &applier)
+      try applier.flush()
+      try OverfullRecords.noteOverfull(
+        applier.overfull, in: zone, by: engine, nowMilliseconds: nowMilliseconds)
+      report.voids += applier.voids
+    }
+    report.applied += queue.ready.count
+    report.authors = Set(report.authors + queue.ready.map(\.dot.author)).sorted()
+  }
+
+  private mutating func apply(
+    _ changes: ArraySlice<Change>, _ judgements: ArraySlice<Judged?>, _ seen: inout SeenWalk,
+    with applier: inout Applier<S>
+  ) throws {
     var leads: [DeviceID: UInt64] = [:]
     let membership = engine.membership(of: zone.group)
-    for (item, word) in zip(queue.ready, judgements(of: queue.ready)) {
-      try applier.apply(item.change, past: item.past, as: word?.judgement, by: word?.writer) {
-        membership.changes.standing(
-          of: $0, knownTo: item.change.dot.author.device, at: item.controlSeen)
+    for (change, word) in zip(changes, judgements) {
+      let known = seen.next(change)
+      let device = change.dot.author.device
+      try applier.apply(change, past: known.past, as: word?.judgement, by: word?.writer) {
+        membership.changes.standing(of: $0, knownTo: device, at: known.control)
       }
-      let lead = clock.receive(item.change.time, nowMilliseconds: nowMilliseconds)
-      let device = item.change.dot.author.device
+      let lead = clock.receive(change.time, nowMilliseconds: nowMilliseconds)
       if lead > 0 { leads[device] = max(leads[device] ?? 0, lead) }
     }
-    try applier.flush()
     try ReceptionNotices(engine: engine).noteClocks(
       leads, in: zone, nowMilliseconds: nowMilliseconds)
-    try OverfullRecords.noteOverfull(
-      applier.overfull, in: zone, by: engine, nowMilliseconds: nowMilliseconds)
-    report.voids += applier.voids
-    report.applied += queue.ready.count
-    report.authors = Set(report.authors + queue.ready.map(\.change.dot.author)).sorted()
+  }
+
+  /// The marks of frontiers that are in memory at most, before what keeps them is stored.
+  private static var maximumMarks: Int { 500_000 }
+
+  /// Whether what an operation leaves keeps all that its author had seen.
+  private static func keepsPast(_ operation: Operation) -> Bool {
+    if case .delete = operation.body { return true }
+    return operation.key.type.keepsCause
+  }
+
+  /// The parts of a queue's changes that are applied and stored together.
+  ///
+  /// A deletion and some events keep all that their authors had seen, which can be far larger than
+  /// they are.
+  private func parts(of queue: CausalQueue) -> [Range<Int>] {
+    var seen = queue.seen
+    var parts: [Range<Int>] = []
+    var (begin, marks) = (0, 0)
+    for (place, change) in queue.ready.enumerated() {
+      let count = seen.next(change).past.entries.count
+      marks += count * change.operations.count { Self.keepsPast($0) }
+      guard marks > Self.maximumMarks else { continue }
+      parts.append(begin..<place + 1)
+      (begin, marks) = (place + 1, 0)
+    }
+    if begin < queue.ready.count { parts.append(begin..<queue.ready.count) }
+    return parts
   }
 
   /// The judgement of each change; nil in a control zone.
@@ -168,29 +208,39 @@ struct ReceivedBatch<S: Store> {
   /// Cuts and lost roles void all changes beyond a sequence number. For consecutive changes of one
   /// author with the same known membership operations, it is therefore enough to judge the first
   /// and the last, if both judgements agree.
-  private func judgements(of ready: [CausalQueue.Ready]) -> [Judged?] {
+  private func judgements(of queue: CausalQueue) -> [Judged?] {
     guard zone.kind == .data, !Mutant.judgesOnlyOwn.isActive else {
-      return [Judged?](repeating: nil, count: ready.count)
+      return [Judged?](repeating: nil, count: queue.ready.count)
     }
     let membership = engine.membership(of: zone.group)
-    func judge(_ item: CausalQueue.Ready) -> Judgement {
-      membership.changes.judge(item.change.dot, in: zone.id, at: item.controlSeen)
-    }
     var result: [Judged?] = []
-    result.reserveCapacity(ready.count)
-    while result.count < ready.count {
-      let rest = ready[result.count...]
-      let first = ready[result.count]
-      let run = rest.prefix {
-        $0.change.dot.author == first.change.dot.author && $0.controlSeen == first.controlSeen
+    result.reserveCapacity(queue.ready.count)
+    /// Judges changes of one author who had seen the same membership operations.
+    func judge(_ run: ArraySlice<Change>, at control: Frontier) {
+      guard let first = run.first, let last = run.last else { return }
+      func judge(_ change: Change) -> Judgement {
+        membership.changes.judge(change.dot, in: zone.id, at: control)
       }
-      let writer = membership.changes.author(of: first.change.dot, at: first.controlSeen)
+      let writer = membership.changes.author(of: first.dot, at: control)
       let judgement = judge(first)
-      let areAlike = run.last.map { judge($0) == judgement } ?? true
-      for item in run {
-        result.append(Judged(judgement: areAlike ? judgement : judge(item), writer: writer))
+      let areAlike = judge(last) == judgement
+      for change in run {
+        result.append(Judged(judgement: areAlike ? judgement : judge(change), writer: writer))
       }
     }
+    var seen = queue.seen
+    var (begin, control) = (0, Frontier())
+    for (place, change) in queue.ready.enumerated() {
+      let known = seen.next(change).control
+      if place > begin,
+        known != control || queue.ready[place - 1].dot.author != change.dot.author
+      {
+        judge(queue.ready[begin..<place], at: control)
+        begin = place
+      }
+      control = known
+    }
+    judge(queue.ready[begin...], at: control)
     return result
   }
 

@@ -19,6 +19,13 @@ struct Slice {
   /// How far each log will be applied with its opened segments, if nothing holds them back.
   private var ends: [Author: UInt64] = [:]
 
+  /// Adds an opened segment.
+  mutating func add(_ segment: OpenedSegment, in zone: ZoneState) {
+    weight += segment.weight
+    opened.append(segment)
+    note(segment.author, segment.first...segment.last, in: zone)
+  }
+
   /// Notes an opened segment.
   mutating func note(_ author: Author, _ changes: ClosedRange<UInt64>, in zone: ZoneState) {
     let end = end(of: author, in: zone)

@@ -90,16 +90,20 @@ package enum SliceOpening {
       if !waited.entry.wait.isPartlyApplied { slice.unjudged.insert(sealed.digest) }
     }
     if sealed.waited?.stored?.reason == .format { slice.unread.insert(sealed.digest) }
+    if let segment = sealed.opened,
+      readiness.reason(
+        toKeepClosed: segment.author, from: segment.first,
+        before: sealed.waited?.stored?.reason, slice, in: zone) == nil
+    {
+      return slice.add(segment, in: zone)
+    }
     do {
       let result = try opener.openUnproven(sealed.bytes, digest: sealed.digest) { author, first in
         readiness.reason(
           toKeepClosed: author, from: first, before: sealed.waited?.stored?.reason, slice, in: zone)
       }
       switch result {
-      case .opened(let segment):
-        slice.weight += segment.weight
-        slice.opened.append(segment)
-        slice.note(segment.author, segment.first...segment.last, in: zone)
+      case .opened(let segment): slice.add(segment, in: zone)
       case .introduces(let segment, let claim):
         slice.weight += segment.weight
         slice.introducing.append((segment, claim))
