@@ -49,6 +49,29 @@ struct CapsuleTests {
     try #require(try await node.recovery.bundleStatus()).transports.map(\.state)
   }
 
+  @Test("The bundle of former words stays until every transport has that of the new ones")
+  func former() async throws {
+    let family = try Family()
+    let (laptop, _, words) = try await devices(family)
+    let files = FileManager.default
+    let away = family.folder + "-away"
+    try files.moveItem(atPath: family.folder, toPath: away)
+    let next = try PersonWords.drawn()
+    let report = try await laptop.recovery.rotate(words, to: next)
+    #expect(!report.hasReachedAll)
+    try files.moveItem(atPath: away, toPath: family.folder)
+    #expect(try files.fileExists(atPath: place(of: words, family)))
+    #expect(try !files.fileExists(atPath: place(of: next, family)))
+    #expect(try await laptop.sync().hasReachedAll)
+    #expect(try !files.fileExists(atPath: place(of: words, family)))
+    #expect(try files.fileExists(atPath: place(of: next, family)))
+    #expect(try await states(laptop) == [.whole])
+    // It is forgotten then: what somebody puts there again stays.
+    try Data([1]).write(to: URL(fileURLWithPath: place(of: words, family)))
+    _ = try await laptop.sync()
+    #expect(try files.fileExists(atPath: place(of: words, family)))
+  }
+
   @Test("Every device of the person renews it, also when the one that made the words is revoked")
   func renewed() async throws {
     let family = try Family()

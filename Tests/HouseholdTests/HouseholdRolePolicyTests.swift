@@ -40,6 +40,18 @@ struct HouseholdRolePolicyTests {
     return HouseholdSchema.rolePolicy.allows(Operation(key, body), as: role, by: own)
   }
 
+  @Test("Challenges are those of a private database's person, who owns it")
+  func challenges() {
+    let bodies: [(TypeID, Operation.Body)] = [
+      (HouseholdSchema.challengeAttempt, .event([])), (HouseholdSchema.challengeUndo, .event([])),
+      (HouseholdSchema.dailyChallenge, .insert),
+    ]
+    for (type, body) in bodies {
+      for role in [Role.reader, .child, .member, .admin] { #expect(!allows(role, type, body)) }
+      #expect(allows(.owner, type, body))
+    }
+  }
+
   @Test("Children do chores and take back, and change no chore, points, archive or setting")
   func children() {
     for type in [HouseholdSchema.retraction, HouseholdSchema.skip] {

@@ -56,7 +56,8 @@ public struct ZoneAttachments: Sendable {
   /// that version.
   ///
   /// - Returns: the number of bytes that were downloaded, and of chunks that no transport has.
-  /// - Throws: `offline`.
+  /// - Throws: `offline` after everything else was downloaded, if a transport that may have the
+  ///   rest does not answer.
   @discardableResult
   public func download() async throws(HearthError) -> (bytes: Int, missingChunks: Int) {
     try await Hearth.reported {
@@ -64,14 +65,22 @@ public struct ZoneAttachments: Sendable {
         try await AttachmentUse(core: $0).needed(in: zone).chunks
       }
       var (bytes, missing) = (0, 0)
+      var offline: HearthError?
       for digest in needed.sorted() {
         if try await local(digest) != nil { continue }
         do {
           bytes += try await sealed(digest).count
-        } catch let error as HearthError where error.code == .notFound {
-          missing += 1
+        } catch {
+          let error = HearthError(translating: error)
+          switch error.code {
+          case .notFound: missing += 1
+          // What others have is downloaded all the same.
+          case .offline: offline = error
+          default: throw error
+          }
         }
       }
+      if let offline { throw offline }
       return (bytes, missing)
     }
   }

@@ -94,7 +94,9 @@ struct PersonRecovery: NodeWork {
           consent: { .recovery(signature: former.sign(domain: $0, $1)) }, by: &draft,
           nowMilliseconds: now())
       }
-      try RecoveryBundles(core: core).keep(root)
+      let bundles = RecoveryBundles(core: core)
+      try bundles.keep(root)
+      try bundles.noteFormer(former)
     }
     engine = draft
   }

@@ -51,16 +51,14 @@ package struct Recovery: Sendable {
   /// Replaces the person's words in every household.
   ///
   /// The old words sign the change, and open nothing later. Their recovery bundle is removed from
-  /// the transports.
+  /// the transports once all of these hold the change and the bundle of the new words: until then
+  /// the old words alone may lead back.
   ///
   /// - Throws: `notAllowed` if the old words are not the person's.
   package func rotate(_ old: PersonWords, to new: PersonWords) async throws -> SyncReport {
     try await node.alone { core in
-      let former = try old.words.root()
-      try core.recovery.rotate(former, to: new)
-      let report = try await node.sync()
-      try await RecoveryBundles(core: core).remove(former.capsuleAccess)
-      return report
+      try core.recovery.rotate(try old.words.root(), to: new)
+      return try await node.sync()
     }
   }
 

@@ -32,6 +32,9 @@ struct RecoveryBundles: NodeWork {
 
   private static let wordsFact = Fact(bytes: "recovery")
   private static let attestationFact = Fact(bytes: "recovery.private")
+  /// The locations of the bundles of words that were replaced, until these bundles are removed.
+  private static let formerFact = Fact(bytes: "recovery.former")
+  private static let maximumFormer = 8
   private static let keyBytes = 32
   /// The record of the private database by which one device shares the location with another.
   ///
@@ -342,14 +345,53 @@ struct RecoveryBundles: NodeWork {
     return answers
   }
 
-  /// Removes the bundle of former words from the transports that can be reached.
-  func remove(_ former: RecoveryCapsuleAccess) async throws {
-    let name = try RecoveryBundles.name(of: former)
-    for setting in try transports.list() {
-      guard let transport = try? connections.transport(setting.path) else { continue }
-      connections.setMailbox(
-        of: name.scope, to: try .recovery(former, mayCreate: false), on: transport)
-      try? await transport.remove(name)
+  // MARK: Former words
+
+  /// Keeps the location of the bundle of words that were replaced.
+  func noteFormer(_ root: RecoveryRoot) throws {
+    let kept = try KeptWords(root, of: person).encoded(for: engine.identity.publicKeys.boxKey)
+    let known = try store.facts.value(of: RecoveryBundles.formerFact) ?? []
+    let most = RecoveryBundles.maximumFormer * KeptWords.byteCount
+    try store.facts.set(RecoveryBundles.formerFact, to: Array((known + kept).suffix(most)))
+  }
+
+  /// Removes the bundles of former words after a sync, if every transport took everything and holds
+  /// the whole bundle of the present words.
+  ///
+  /// Before that, the former words may be the only ones that lead back.
+  func removeFormer(after report: SyncReport) async throws {
+    guard let bytes = try store.facts.value(of: RecoveryBundles.formerFact), report.hasReachedAll,
+      let status = try await status(), status.transports.count == report.transports.count,
+      status.transports.allSatisfy({ RecoveryBundleStatus.fault(of: $0.state) == nil })
+    else { return }
+    var left: [UInt8] = []
+    for start in stride(from: 0, to: bytes.count, by: KeptWords.byteCount) {
+      let kept = Array(bytes[start...].prefix(KeptWords.byteCount))
+      let words = try KeptWords(kept, openedWith: engine.identity.boxPair)
+      if try await !remove(words.access) { left += kept }
     }
+    try store.transaction { [store] in
+      try store.facts.set(RecoveryBundles.formerFact, to: left.isEmpty ? nil : left)
+    }
+  }
+
+  /// Removes the bundle of former words from every transport.
+  ///
+  /// - Returns: whether it is on none any more.
+  private func remove(_ former: RecoveryCapsuleAccess) async throws -> Bool {
+    let name = try RecoveryBundles.name(of: former)
+    var isGone = true
+    for setting in try transports.list() {
+      do {
+        let transport = try connections.transport(setting.path)
+        connections.setMailbox(
+          of: name.scope, to: try .recovery(former, mayCreate: false), on: transport)
+        try await transport.remove(name)
+      } catch let error as TransportError {
+        // A relay without the mailbox does not have the bundle either.
+        if error.code != .relayRefused { isGone = false }
+      }
+    }
+    return isGone
   }
 }

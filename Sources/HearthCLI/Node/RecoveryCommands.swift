@@ -54,7 +54,7 @@ struct WordsCommand: AsyncParsableCommand {
       let report = try await node.recovery.activate(words)
       try await WordsPrinting.finish(
         node, report,
-        Telling.hasReached(report)
+        report.hasReachedAll
           ? "your recovery words are in force"
           : "your recovery words are created; they take effect when `hearth sync` has worked here")
     }
@@ -167,7 +167,7 @@ struct WordsCommand: AsyncParsableCommand {
       let report = try await node.recovery.rotate(old, to: words)
       try await WordsPrinting.finish(
         node, report,
-        Telling.hasReached(report)
+        report.hasReachedAll
           ? "the new recovery words are in force: destroy the old sheet"
           : "the new recovery words are not published yet: KEEP BOTH SHEETS until "
             + "`hearth sync` has worked on this device; until then only the old ones work")

@@ -261,7 +261,7 @@ struct DeviceCommand: AsyncParsableCommand {
       } else {
         let isOwn = device.person == gate.person?.id
         Revoke.show(document, of: name)
-        if !isOwn || !Telling.hasReached(report) { Output.note(Telling.words(report)) }
+        if !isOwn || !report.hasReachedAll { Output.note(Telling.words(report)) }
         Revoke.noteNextSteps(after: document, isOwn: isOwn)
       }
       try SyncText.check(report, isQuiet: true)

@@ -17,19 +17,18 @@ enum Telling {
     return report
   }
 
-  /// Whether everything of this node is where others find it.
-  static func hasReached(_ report: SyncReport) -> Bool {
-    !report.transports.isEmpty && report.transports.allSatisfy { $0.failure == nil }
-  }
-
   /// The consequence of a sync that reached others or did not.
   static func words(_ report: SyncReport) -> String {
     if report.transports.isEmpty {
       return
         "nobody else can receive this yet: `hearth transport add folder PATH`, then `hearth sync`"
     }
+    if report.hasReachedAll {
+      return "next: nothing; the others receive it with their next `hearth sync`"
+    }
     return report.transports.allSatisfy { $0.failure == nil }
-      ? "next: nothing; the others receive it with their next `hearth sync`"
+      ? "next: not everything was taken: see the warning, then `hearth sync`; until then others may "
+        + "not receive it, and it has no effect for them"
       : "next: `hearth sync` when the others can be reached again; until then nobody else has "
         + "received it, and it has no effect for them"
   }

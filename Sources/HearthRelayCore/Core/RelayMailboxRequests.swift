@@ -16,6 +16,12 @@ struct RelayMailboxRequests {
   func perform(_ call: RelayCall, _ open: RelayChannel.Open, in state: inout RelayState) {
     switch call.message {
     case .put(_, let items):
+      guard !items.contains(where: { RelayName.isForged($0.name, of: $0.blob) }) else {
+        state.fail(
+          call.session, call.request,
+          RelayFault(.notAllowed, "an attachment's name is not the digest of its bytes"))
+        return
+      }
       guard mayAppend(call, items.count, to: open.mailbox, in: &state) else { return }
       write(.put(items), call, open, for: .put(items), in: &state)
     case .remove(_, let names):

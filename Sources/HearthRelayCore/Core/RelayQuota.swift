@@ -6,12 +6,12 @@ import HearthRelayProtocol
 package struct RelayQuota: Hashable, Sendable {
   /// The bytes of live blobs, and of names with ``RelayQuota/entryBytes`` for every entry.
   package var bytes: UInt64
-  /// The entries, live or not.
+  /// The entries, live or not; fewer than the names that a client keeps of a mailbox.
   package var entries: UInt64
   /// The bytes that all mailboxes together may hold; nil for as many as the disk has.
   package var total: UInt64?
 
-  package init(bytes: UInt64 = 1 << 30, entries: UInt64 = 2_000_000, total: UInt64? = nil) {
+  package init(bytes: UInt64 = 1 << 30, entries: UInt64 = 800_000, total: UInt64? = nil) {
     self.bytes = bytes
     self.entries = entries
     self.total = total

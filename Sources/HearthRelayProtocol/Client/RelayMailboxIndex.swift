@@ -18,7 +18,8 @@ package struct RelayMailboxIndex: Sendable, Equatable {
   /// The names with a blob, and its length.
   private var names: [[UInt8]: Int]
 
-  /// The most names to keep of one mailbox.
+  /// The most names to keep of one mailbox; a relay's own limit of entries is lower, so that no
+  /// member can bring it about.
   package static let maximumNames = 1_000_000
   private static let version: UInt8 = 1
 
@@ -60,16 +61,21 @@ package struct RelayMailboxIndex: Sendable, Equatable {
   /// - Returns: false, with nothing changed, if the page does not continue this log: positions with
   ///   gaps, another chain, or an end before the known position.
   package mutating func take(_ page: RelayListing) -> Bool {
-    var next = self
+    // The page is verified before it is taken: a copy to fall back to would cost all names for
+    // each page.
+    var (end, link) = (position, chain)
     for header in page.headers {
-      guard next.append(header) else { return false }
+      guard generation != nil, header.position == end + 1 else { return false }
+      link = RelayChain.next(link, header)
+      end = header.position
     }
-    guard next.position == page.through, page.through <= page.head,
-      next.chain == page.chain || Mutant.skipsRelayChain.isActive
+    guard end == page.through, page.through <= page.head,
+      link == page.chain || Mutant.skipsRelayChain.isActive
     else {
       return false
     }
-    self = next
+    (position, chain) = (end, link)
+    for header in page.headers { note(header) }
     return true
   }
 
@@ -81,11 +87,15 @@ package struct RelayMailboxIndex: Sendable, Equatable {
     guard generation != nil, header.position == position + 1 else { return false }
     chain = RelayChain.next(chain, header)
     position = header.position
+    note(header)
+    return true
+  }
+
+  private mutating func note(_ header: RelayHeader) {
     switch header.kind {
     case .put: if header.isLive { names[header.name] = header.byteCount }
     case .remove: names[header.name] = nil
     }
-    return true
   }
 
   /// The stored form.

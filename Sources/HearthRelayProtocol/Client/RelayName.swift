@@ -62,6 +62,17 @@ package enum RelayName: Hashable, Sendable {
     return writer.bytes
   }
 
+  /// Whether a name says that it is an attachment's, and a blob is not what the name says.
+  ///
+  /// Such a name is the digest of its blob. A relay that compares them lets nobody take the place of
+  /// what others need: a name that is taken is stored once.
+  package static func isForged(_ name: [UInt8], of blob: [UInt8]) -> Bool {
+    guard name.first == Kind.attachment.rawValue,
+      name.count == 1 + Identifier.byteCount
+    else { return false }
+    return Array(name.dropFirst()) != segmentDigest(blob).bytes
+  }
+
   /// Reads a name; nil for anything that ``bytes`` would not have written.
   ///
   /// - Parameter zoneTag: the mailbox's name.

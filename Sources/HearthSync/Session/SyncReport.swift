@@ -149,6 +149,14 @@ package struct SyncReport: Sendable {
     transports.contains { $0.setting == setting && $0.failure == nil }
   }
 
+  /// Whether there is a transport, and every one took everything that this node has to give.
+  package var hasReachedAll: Bool {
+    !transports.isEmpty
+      && transports.allSatisfy {
+        $0.failure == nil && $0.refusals.isEmpty && !$0.isRefusedWhole
+      }
+  }
+
   /// How many changes were taken from all.
   package var received: Int { transports.reduce(0) { $0 + $1.received } }
   /// How many segments were given to all.

@@ -21,20 +21,21 @@ struct ChallengeRows {
 
   /// Updates the rows of the days that these records affect.
   func update(_ keys: [RecordKey], to writer: any ProjectionWriter) throws {
-    var days: Set<CivilDate> = []
+    var names: Set<Identifier> = []
     for key in keys {
       switch key.type {
       case HouseholdSchema.challengeAttempt:
-        guard let attempt = try attempt(key.id) else { continue }
-        // A copy on another day may have represented it until now.
-        for copy in try copies(of: attempt.attempt) { days.insert(copy.day) }
+        if let attempt = try attempt(key.id) { names.insert(attempt.attempt) }
       case HouseholdSchema.challengeUndo:
-        guard let name = try source.event(key)?[ChallengeUndoField.attempt].identifier else {
-          continue
-        }
-        for attempt in try copies(of: name) { days.insert(attempt.day) }
+        let name = try source.event(key)?[ChallengeUndoField.attempt].identifier
+        if let name { names.insert(name) }
       default: break
       }
+    }
+    // A copy on another day may have represented an attempt until now.
+    var days: Set<CivilDate> = []
+    for name in names.sorted() {
+      for copy in try copies(of: name) { days.insert(copy.day) }
     }
     for day in days.sorted() { try refold(day, writer) }
   }
@@ -42,10 +43,14 @@ struct ChallengeRows {
   private func refold(_ day: CivilDate, _ writer: any ProjectionWriter) throws {
     let old = try entries(on: day)
     let new = try ChallengeEntry.entries(of: attempts(on: day), isUndone: isUndone)
-    for entry in old where !new.contains(entry) {
+    func byAttempt(_ entries: [ChallengeEntry]) -> [Identifier: ChallengeEntry] {
+      Dictionary(entries.map { ($0.attempt, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+    let (former, present) = (byAttempt(old), byAttempt(new))
+    for entry in old where present[entry.attempt] != entry {
       try writer.remove(from: ChallengeRows.table.name, where: [.id(entry.attempt)])
     }
-    for entry in new where !old.contains(entry) {
+    for entry in new where former[entry.attempt] != entry {
       try writer.put(entry.row, in: ChallengeRows.table.name)
     }
   }
@@ -59,9 +64,15 @@ struct ChallengeRows {
 
   /// Returns every attempt of a day, undone ones included, and only the first copy of each.
   func attempts(on day: CivilDate) throws -> [ChallengeAttempt] {
-    try source.ids(
+    // Somebody may have written very many copies of one attempt.
+    var firsts: [Identifier: ChallengeAttempt] = [:]
+    return try source.ids(
       of: HouseholdSchema.challengeAttempt, where: AttemptField.day, is: .day(day)
-    ).compactMap(attempt).filter { try copies(of: $0.attempt).first == $0 }
+    ).compactMap(attempt).filter { attempt in
+      let first = try firsts[attempt.attempt] ?? copies(of: attempt.attempt).first
+      firsts[attempt.attempt] = first
+      return first == attempt
+    }
   }
 
   /// Returns the events of one attempt, in order.

@@ -105,7 +105,7 @@ struct ChoreFacts: Sendable {
     self.chore = chore
     self.state = state
     self.merges = merges
-    var rules: [String: RecurrenceRule?] = [:]
+    var rules = KnownRules()
     self.skips = skips.sorted { ($0.1.version, $0.0) < ($1.1.version, $1.0) }
       .compactMap { Skip($0.1) }.filter { ChoreFacts.has($0.key, state, asOf: $0.cause, &rules) }
     self.overrides = overrides.filter { !$0.life.isDeleted }.compactMap {
@@ -176,16 +176,39 @@ extension ChoreFacts {
   /// A rule that this version cannot read may have any. The links of a chain are numbered as they
   /// are done, so any number is possible.
   ///
-  /// - Parameter rules: the rules that were read before, by their texts.
+  /// - Parameter rules: what was found before.
   private static func has(
     _ key: OccurrenceKey, _ state: RecordState, asOf cause: Frontier,
-    _ rules: inout [String: RecurrenceRule?]
+    _ rules: inout KnownRules
   ) -> Bool {
     guard wasThere(state, asOf: cause) else { return false }
     guard let text = value(ChoreField.rule, state, asOf: cause)?.text else { return key == .once }
-    let known = rules[text] ?? (try? RecurrenceRule(text: text))
-    rules[text] = .some(known)
-    guard let rule = known else { return true }
+    return rules.has(key, by: text)
+  }
+
+  /// Rules with the occurrences that they have: reading a rule, and counting along it to a far day,
+  /// cost too much to be done for each of many skips.
+  private struct KnownRules {
+    private struct Question: Hashable {
+      let text: String
+      let key: OccurrenceKey
+    }
+
+    private var rules: [String: RecurrenceRule?] = [:]
+    private var answers: [Question: Bool] = [:]
+
+    mutating func has(_ key: OccurrenceKey, by text: String) -> Bool {
+      let question = Question(text: text, key: key)
+      if let answer = answers[question] { return answer }
+      let known = rules[text] ?? (try? RecurrenceRule(text: text))
+      rules[text] = .some(known)
+      let answer = known.map { ChoreFacts.has(key, by: $0) } ?? true
+      answers[question] = answer
+      return answer
+    }
+  }
+
+  private static func has(_ key: OccurrenceKey, by rule: RecurrenceRule) -> Bool {
     guard rule.mode == .calendar else { return key != .once }
     return key.occurrence.map(rule.isOccurrence) ?? false
   }

@@ -25,6 +25,10 @@ extension HouseholdSchema {
     retraction: .init(.writers),
     skip: .init(.writers),
     close: .init(.admins),
+    // They belong into a private database, whose person is the owner.
+    dailyChallenge: .init(RolePolicy.Roles(.owner)),
+    challengeAttempt: .init(RolePolicy.Roles(.owner)),
+    challengeUndo: .init(RolePolicy.Roles(.owner)),
     personMerge: .init(
       .admins, about: .init(person: MergeField.person, successor: MergeField.into)),
   ])

@@ -80,6 +80,28 @@ struct ServerTests {
     try shelf.server.stop()
   }
 
+  @Test("a name of an attachment is stored only with the bytes whose digest it is")
+  func forged() async throws {
+    let shelf = try ServerShelf()
+    let client = try await WireClient.connect(to: shelf.server.address)
+    guard case .opened = try await shelf.enter(client, pair, creates: true) else { return }
+    let chunk = [UInt8](repeating: 7, count: 900)
+    let name = [5] + segmentDigest(chunk).bytes
+    guard
+      case .fault(let fault) = try await client.ask(
+        .put(channel: 0, items: [RelayPut(name: [1], blob: [1]), RelayPut(name: name, blob: [1])]))
+    else {
+      Issue.record("somebody took the place of a chunk")
+      return
+    }
+    #expect(fault.code == .notAllowed)
+    // Nothing of the request was stored; the true bytes are.
+    #expect(
+      try await client.ask(.put(channel: 0, items: [RelayPut(name: name, blob: chunk)]))
+        == .stored([.init(.stored, position: 1)]))
+    try shelf.server.stop()
+  }
+
   @Test("what was acknowledged survives the relay's sudden end, with the same chain")
   func killed() async throws {
     let shelf = try ServerShelf()
