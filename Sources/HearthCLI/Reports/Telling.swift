@@ -27,8 +27,8 @@ enum Telling {
       return "next: nothing; the others receive it with their next `hearth sync`"
     }
     return report.transports.allSatisfy { $0.failure == nil }
-      ? "next: not everything was taken: see the warning, then `hearth sync`; until then others may "
-        + "not receive it, and it has no effect for them"
+      ? "next: not everything was taken: see the warning, then `hearth sync`; until then others "
+        + "may not receive it, and it has no effect for them"
       : "next: `hearth sync` when the others can be reached again; until then nobody else has "
         + "received it, and it has no effect for them"
   }

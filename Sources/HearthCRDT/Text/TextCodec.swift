@@ -3,8 +3,8 @@
 extension Limits {
   /// The most characters that an edit may count; one change holds fewer.
   ///
-  /// A whole text has no such limit: what its authors may write together is beyond any number that a
-  /// reader could set without refusing what the merge rule admits.
+  /// A whole text has no such limit: a reader that had one would refuse what the merge rule admits,
+  /// as its authors together may write any number.
   package static let maximumTextCharacters = 4 * 1024 * 1024
   /// The most characters of one run of a text.
   package static let maximumRunCharacters = 256

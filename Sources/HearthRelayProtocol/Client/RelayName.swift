@@ -64,8 +64,8 @@ package enum RelayName: Hashable, Sendable {
 
   /// Whether a name says that it is an attachment's, and a blob is not what the name says.
   ///
-  /// Such a name is the digest of its blob. A relay that compares them lets nobody take the place of
-  /// what others need: a name that is taken is stored once.
+  /// Such a name is the digest of its blob. A name is stored once, so a relay that did not compare
+  /// them would let others' content be kept out.
   package static func isForged(_ name: [UInt8], of blob: [UInt8]) -> Bool {
     guard name.first == Kind.attachment.rawValue,
       name.count == 1 + Identifier.byteCount

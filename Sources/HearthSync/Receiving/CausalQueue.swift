@@ -30,8 +30,8 @@ struct CausalQueue {
 
   /// The changes to apply, causes first.
   ///
-  /// They come without what their authors had seen: a frontier for each change would take many times
-  /// the space of the change. ``seen`` goes through them and gives each its own.
+  /// They come without what their authors had seen: a frontier for each change would take many
+  /// times the space of the change. ``seen`` goes through them and gives each its own.
   private(set) var ready: [Change] = []
   /// What the authors of ``ready`` had seen before the first of their changes.
   private(set) var seen = SeenWalk()

@@ -17,7 +17,7 @@ struct OpenedMemory {
   private var charged: [Identifier: Int] = [:]
 
   /// The declared work of the segments in memory: of some fronts of logs, some ten megabytes.
-  private static var maximumWeight: Int { 4 * SliceOpening.sliceWeight }
+  private static var maximumWeight: Int { 1_200_000 }
   /// The bytes that each call may open again.
   private static var freeBytes: Int { 1 << 20 }
   /// The bytes that a call may open again for each byte that it received.
