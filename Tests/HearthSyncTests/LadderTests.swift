@@ -67,6 +67,9 @@ struct LadderTests {
       #expect(shown == .int(59) && count == .int(60), "\(left) and \(right) changes a file")
       let pending = try family.members[0].store.pending.entries(in: family.zone)
       #expect(pending.isEmpty, "\(pending.count) files wait")
+      let digest = try family.members[0].digest(of: family.zone)
+      try Rebuild.rebuild(family.zone, in: &family.members[0], nowMilliseconds: now)
+      #expect(try family.members[0].digest(of: family.zone) == digest)
     }
   }
 

@@ -72,6 +72,27 @@ struct CapsuleTests {
     #expect(try files.fileExists(atPath: place(of: words, family)))
   }
 
+  @Test("A transport that is gone keeps no former bundle on others, and the present one stays")
+  func formerInPlaces() async throws {
+    let family = try Family()
+    let (laptop, _, words) = try await devices(family)
+    let files = FileManager.default
+    let gone = family.home("gone")
+    try files.createDirectory(atPath: gone, withIntermediateDirectories: true)
+    _ = try await laptop.transports.add(folder: gone)
+    _ = try await laptop.sync()
+    try files.removeItem(atPath: gone)
+    let next = try PersonWords.drawn()
+    #expect(try await !laptop.recovery.rotate(words, to: next).hasReachedAll)
+    #expect(try !files.fileExists(atPath: place(of: words, family)))
+    #expect(try files.fileExists(atPath: place(of: next, family)))
+    // Back to the earlier words: their bundle is the present one, and stays.
+    _ = try await laptop.recovery.rotate(next, to: words)
+    _ = try await laptop.sync()
+    #expect(try files.fileExists(atPath: place(of: words, family)))
+    #expect(try await states(laptop).first == .whole)
+  }
+
   @Test("Every device of the person renews it, also when the one that made the words is revoked")
   func renewed() async throws {
     let family = try Family()

@@ -87,13 +87,18 @@ struct HouseholdRolePolicyTests {
 
   @Test("Readers do nothing; members, admins and the owner everything")
   func others() {
+    let challenges = [
+      HouseholdSchema.challengeAttempt, HouseholdSchema.challengeUndo,
+      HouseholdSchema.dailyChallenge,
+    ]
     for schema in HouseholdSchema.all {
       let body: Operation.Body = schema.id.isEvent ? .event([]) : .insert
       #expect(!allows(.reader, schema.id, body))
       for role in [Role.member, .admin, .owner] {
         // What settles, and who counts as whom, is for admins.
         let isForAdmins = [HouseholdSchema.close, HouseholdSchema.personMerge].contains(schema.id)
-        let isAllowed = role != .member || !isForAdmins
+        let isPrivate = challenges.contains(schema.id)
+        let isAllowed = isPrivate ? role == .owner : role != .member || !isForAdmins
         #expect(allows(role, schema.id, body) == isAllowed)
       }
     }

@@ -65,7 +65,7 @@ struct AttachmentUse: NodeWork {
       let isClear = try needed.isKnown && isComplete(zone)
       try store.transaction {
         try store.facts.set(Self.triedFact(at: zone.id), to: now())
-        guard try mayDecide(in: zone.id, isClear: isClear) else { return }
+        guard try mayDecide(in: zone.id, isClear: isClear, last: last) else { return }
         try settle(known, needed.chunks, in: zone.id)
         try store.facts.set(Self.lookedFact(at: zone.id), to: now())
       }
@@ -73,14 +73,16 @@ struct AttachmentUse: NodeWork {
   }
 
   /// Whether a look decides: it is clear what is needed, or it was not for too long.
-  private func mayDecide(in zone: ZoneID, isClear: Bool) throws -> Bool {
+  ///
+  /// - Parameter last: when the look before was due. Time in which nobody looked does not count.
+  private func mayDecide(in zone: ZoneID, isClear: Bool, last: UInt64) throws -> Bool {
     let fact = Self.pausedFact(at: zone)
     let since = try store.facts.value(of: fact)
     guard !isClear else {
       if since != nil { try store.facts.set(fact, to: nil) }
       return true
     }
-    guard let since, since <= now() else {
+    guard let since, since <= now(), last + Self.staleMilliseconds >= now() else {
       try store.facts.set(fact, to: now())
       return false
     }

@@ -355,41 +355,52 @@ struct RecoveryBundles: NodeWork {
     try store.facts.set(RecoveryBundles.formerFact, to: Array((known + kept).suffix(most)))
   }
 
-  /// Removes the bundles of former words after a sync, if every transport took everything and holds
-  /// the whole bundle of the present words.
+  /// Removes the bundles of former words from each transport that took everything and holds the
+  /// whole bundle of the present words.
   ///
   /// Before that, the former words may be the only ones that lead back.
   func removeFormer(after report: SyncReport) async throws {
-    guard let bytes = try store.facts.value(of: RecoveryBundles.formerFact), report.hasReachedAll,
-      let status = try await status(), status.transports.count == report.transports.count,
-      status.transports.allSatisfy({ RecoveryBundleStatus.fault(of: $0.state) == nil })
+    guard let bytes = try store.facts.value(of: RecoveryBundles.formerFact),
+      let present = try keptWords(), let status = try await status()
     else { return }
+    let whole = status.transports.filter { place, state in
+      RecoveryBundleStatus.fault(of: state) == nil
+        && report.transports.contains { $0.setting == place && $0.hasTakenAll }
+    }.map(\.place)
+    let isEverywhere = try Set(whole) == Set(transports.list().map(\.path))
     var left: [UInt8] = []
     for start in stride(from: 0, to: bytes.count, by: KeptWords.byteCount) {
       let kept = Array(bytes[start...].prefix(KeptWords.byteCount))
-      let words = try KeptWords(kept, openedWith: engine.identity.boxPair)
-      if try await !remove(words.access) { left += kept }
+      // What cannot be read leads nowhere, and who goes back to earlier words needs their bundle.
+      guard let words = try? KeptWords(kept, openedWith: engine.identity.boxPair),
+        words.access.locator != present.access.locator
+      else { continue }
+      let isGone = await remove(words.access, from: whole)
+      if !isGone || !isEverywhere { left += kept }
     }
+    guard left != bytes else { return }
     try store.transaction { [store] in
       try store.facts.set(RecoveryBundles.formerFact, to: left.isEmpty ? nil : left)
     }
   }
 
-  /// Removes the bundle of former words from every transport.
+  /// Removes the bundle of former words from transports.
   ///
-  /// - Returns: whether it is on none any more.
-  private func remove(_ former: RecoveryCapsuleAccess) async throws -> Bool {
-    let name = try RecoveryBundles.name(of: former)
+  /// - Returns: whether it is on none of them any more.
+  private func remove(_ former: RecoveryCapsuleAccess, from places: [String]) async -> Bool {
     var isGone = true
-    for setting in try transports.list() {
+    for place in places {
       do {
-        let transport = try connections.transport(setting.path)
+        let name = try RecoveryBundles.name(of: former)
+        let transport = try connections.transport(place)
         connections.setMailbox(
           of: name.scope, to: try .recovery(former, mayCreate: false), on: transport)
         try await transport.remove(name)
-      } catch let error as TransportError {
+      } catch let error as TransportError where error.code == .relayRefused {
         // A relay without the mailbox does not have the bundle either.
-        if error.code != .relayRefused { isGone = false }
+        continue
+      } catch {
+        isGone = false
       }
     }
     return isGone

@@ -51,10 +51,10 @@ struct SyncStages: NodeWork {
     try await LeaveNotices(core: core).publish(over: answering)
     try await JoinAnswers(core: core).publish(over: answering)
     try await JoinAnswers(core: core).publishRemovalNotices(over: answering)
-    try await RecoveryBundles(core: core).removeFormer(after: report)
     try privateDatabase.revokeLost { try recovery.state() == .set }
     try RecoveryNotices(engine: engine).noticeRecoveries(nowMilliseconds: now())
     try PeopleNotices(core: core).notice(since: people)
+    try await RecoveryBundles(core: core).removeFormer(after: report)
     isWhole = true
     return report
   }

@@ -170,7 +170,8 @@ struct WordsCommand: AsyncParsableCommand {
         report.hasReachedAll
           ? "the new recovery words are in force: destroy the old sheet"
           : "the new recovery words are not published yet: KEEP BOTH SHEETS until "
-            + "`hearth sync` has worked on this device; until then only the old ones work")
+            + "`hearth sync` has worked on this device; until then the old ones may be the only "
+            + "ones that work")
     }
   }
 }

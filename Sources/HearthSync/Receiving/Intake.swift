@@ -54,18 +54,21 @@ struct Intake {
   /// The segments of each log.
   private var own: [Author: Set<Identifier>] = [:]
   /// The segments of this call that wait for another log and are still in memory.
-  private var memory = OpenedMemory()
+  private var memory: OpenedMemory
   /// The segments of each log that were behind a gap at the last search, in order.
   private var gaps: [Author: ArraySlice<PendingEntry>] = [:]
   /// The number of segments behind a gap that are opened together with the segment that closes it.
   private var lookAheads: [Author: Int] = [:]
 
-  /// - Parameter blobs: New segments; duplicates and pending ones are skipped.
-  init(_ blobs: [[UInt8]], waiting entries: [PendingEntry]) {
+  /// - Parameters:
+  ///   - blobs: New segments; duplicates and pending ones are skipped.
+  ///   - isRebuilding: Whether all of it was applied before, so that no opening is spared.
+  init(_ blobs: [[UInt8]], waiting entries: [PendingEntry], isRebuilding: Bool = false) {
     var seen = Set(entries.map(\.digest))
     fresh = Intake.ordered(
       blobs.map { (segmentDigest($0), $0) }.filter { seen.insert($0.0).inserted })
-    memory.allow(forReceived: fresh.reduce(0) { $0 + $1.bytes.count })
+    memory = OpenedMemory(
+      received: fresh.reduce(0) { $0 + $1.bytes.count }, isBounded: !isRebuilding)
     for entry in entries {
       waiting[entry.digest] = Waiting(entry: entry, bytes: nil, stored: entry)
     }

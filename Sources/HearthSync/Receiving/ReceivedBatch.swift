@@ -41,7 +41,8 @@ struct ReceivedBatch<S: Store> {
     clock = engine.clock
     base = isRebuilding ? try BaseSnapshot(engine: engine).baseHeads(of: zone) : []
     let membership = engine.membership(of: zone.group)
-    intake = Intake(blobs, waiting: try engine.store.pending.entries(in: zone.id))
+    intake = Intake(
+      blobs, waiting: try engine.store.pending.entries(in: zone.id), isRebuilding: isRebuilding)
     readiness = try PendingKnowledge.readiness(
       of: zone, membership, isRebuilding: isRebuilding,
       hasNews: intake.hasFresh(ofMembersOf: zone, membership),

@@ -124,6 +124,9 @@ package struct TransportReport: Sendable {
   /// Whether it is an older state of itself, as far as can be told.
   package var isSetBack: Bool { lost > 0 || problems.contains(where: \.isSetBack) }
 
+  /// Whether it took everything that this node has to give.
+  package var hasTakenAll: Bool { failure == nil && refusals.isEmpty && !isRefusedWhole }
+
   /// Whether data may be missing.
   package var isPartial: Bool { problems.contains(where: \.hidesData) }
 }
@@ -151,10 +154,7 @@ package struct SyncReport: Sendable {
 
   /// Whether there is a transport, and every one took everything that this node has to give.
   package var hasReachedAll: Bool {
-    !transports.isEmpty
-      && transports.allSatisfy {
-        $0.failure == nil && $0.refusals.isEmpty && !$0.isRefusedWhole
-      }
+    !transports.isEmpty && transports.allSatisfy(\.hasTakenAll)
   }
 
   /// How many changes were taken from all.
