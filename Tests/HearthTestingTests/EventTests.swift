@@ -329,14 +329,17 @@ struct EventTests {
     let origin = try #require(try await annas.read { try $0.origin(of: transfer.id) })
     let author = try #require(try await annas.authors[origin])
     #expect(author.id == ben && author.name == "ben" && !author.isMember)
+    // A node that was just opened has not looked at its people yet.
+    try await family.crash("anna")
+    #expect(try await family["anna"].zone().authors[origin] == author)
     let me = await family["anna"].node.device
-    try await annas.write { tx in
+    try await family["anna"].zone().write { tx in
       let own = try tx.insert(Transfer(cents: 5))
       #expect(try tx.origin(of: own.id)?.device == me)
       let task = try tx.insert(Task(award: 3))
       #expect(try tx.versions(of: \Task.award, in: task.id).map(\.value) == [3])
     }
-    #expect(try await annas.count(Transfer.all) == 2)
+    #expect(try await family["anna"].zone().count(Transfer.all) == 2)
   }
 
   @Test("Declarations that an event cannot keep are refused")

@@ -20,6 +20,13 @@ struct Message: Event {
   }
 }
 
+/// A message as it is shown, with the device that signed it.
+struct Line: Equatable, Sendable {
+  let message: Key<Message>
+  let text: String
+  let origin: Origin?
+}
+
 let arguments = CommandLine.arguments.dropFirst().map(\.self)
 guard let home = arguments.first, arguments.count != 2, arguments.count < 4 else {
   fail("usage: chat HOME [NAME hearth-relay://…|FOLDER|-]")
@@ -33,11 +40,17 @@ do {
   let live = node.startSync()
   let printing = Task {
     var shown: Set<Key<Message>> = []
-    for try await messages in room.observe(Message.all.order(\.sent)) {
-      let authors = try await room.authors
-      for message in messages where shown.insert(message.id).inserted {
-        let origin = try await room.read { try $0.origin(of: message.id) }
-        print("\(origin.flatMap { authors[$0] }?.name ?? "?"): \(message.text)")
+    var authors = try await room.authors
+    let lines = room.observe { reader in
+      try reader.fetch(Message.all.order(\.sent)).map {
+        Line(message: $0.id, text: $0.text, origin: try reader.origin(of: $0.id))
+      }
+    }
+    for try await lines in lines {
+      // The last messages are shown after the node was closed.
+      authors = (try? await room.authors) ?? authors
+      for line in lines where shown.insert(line.message).inserted {
+        print("\(line.origin.flatMap { authors[$0] }?.name ?? "?"): \(line.text)")
       }
     }
   }

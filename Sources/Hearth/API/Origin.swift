@@ -197,7 +197,7 @@ extension HearthZone {
   public var authors: ZoneAuthors {
     get async throws(HearthError) {
       try await Hearth.reported {
-        try await node.reading { core in
+        try await node.working { core in
           let people = ZonePeople(core: core, zone: zone)
           return ZoneAuthors(people.membership(of: try people.group()))
         }
