@@ -20,11 +20,22 @@ struct Message: Event {
   }
 }
 
-/// A message as it is shown, with the device that signed it.
-struct Line: Equatable, Sendable {
-  let message: Key<Message>
-  let text: String
-  let origin: Origin?
+/// Prints each message once, with the name of the person whose device signed it.
+actor Board {
+  private let room: HearthZone
+  private var shown: Set<Key<Message>> = []
+
+  init(_ room: HearthZone) { self.room = room }
+
+  func show() async throws {
+    let lines = try await room.read { reader in
+      try reader.fetch(Message.all.order(\.sent)).map { ($0, try reader.origin(of: $0.id)) }
+    }
+    let authors = try await room.authors
+    for (message, origin) in lines where shown.insert(message.id).inserted {
+      print("\(origin.flatMap { authors[$0] }?.name ?? "?"): \(message.text)")
+    }
+  }
 }
 
 let arguments = CommandLine.arguments.dropFirst().map(\.self)
@@ -38,27 +49,17 @@ do {
     at: home, AppSchema("org.example.chat", [Message.self]), as: owner)
   let room = try await enter(node, by: arguments.last ?? "")
   let live = node.startSync()
+  let board = Board(room)
   let printing = Task {
-    var shown: Set<Key<Message>> = []
-    var authors = try await room.authors
-    let lines = room.observe { reader in
-      try reader.fetch(Message.all.order(\.sent)).map {
-        Line(message: $0.id, text: $0.text, origin: try reader.origin(of: $0.id))
-      }
-    }
-    for try await lines in lines {
-      // The last messages are shown after the node was closed.
-      authors = (try? await room.authors) ?? authors
-      for line in lines where shown.insert(line.message).inserted {
-        print("\(line.origin.flatMap { authors[$0] }?.name ?? "?"): \(line.text)")
-      }
-    }
+    for try await _ in room.observe(Message.all) { try await board.show() }
   }
   while let text = readLine() { try await room.insert(Message(text: text)) }
   await live.stop()
   try await node.sync()
+  printing.cancel()
+  _ = await printing.result
+  try await board.show()
   try await node.close()
-  try await printing.value
 } catch {
   fail("\(error)")
 }
