@@ -46,15 +46,6 @@ struct AttachmentTests {
     }
   }
 
-  private func code(_ call: () async throws -> Void) async -> HearthError.Code? {
-    do {
-      try await call()
-      return nil
-    } catch {
-      return (error as? HearthError)?.code
-    }
-  }
-
   @Test("Content is downloaded when somebody asks for it, and stays")
   func onDemand() async throws {
     let family = try await Family(recipes, ["anna", "ben"])

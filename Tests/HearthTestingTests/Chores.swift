@@ -59,3 +59,13 @@ func failure(_ call: () async throws -> Void) async throws -> ScheduleFailure? {
     return error
   }
 }
+
+/// The code of the error of Hearth that a call throws; nil if it throws none.
+func code(_ call: () async throws -> Void) async -> HearthError.Code? {
+  do {
+    try await call()
+    return nil
+  } catch {
+    return (error as? HearthError)?.code
+  }
+}

@@ -92,15 +92,6 @@ private struct ChangedTransfer: Record {
 
 @Suite("Events, histories and the authors of both")
 struct EventTests {
-  private func code(_ call: () async throws -> Void) async -> HearthError.Code? {
-    do {
-      try await call()
-      return nil
-    } catch {
-      return (error as? HearthError)?.code
-    }
-  }
-
   @Test("An event reaches everybody as it was written, with its device and time")
   func arrival() async throws {
     let family = try await Family(diary, ["anna", "ben"])
