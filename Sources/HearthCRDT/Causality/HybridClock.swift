@@ -102,9 +102,15 @@ package struct HybridClock: Equatable, Sendable {
   }
 
   /// Accepts the time of a change that this node itself wrote, in this or an earlier incarnation.
+  ///
+  /// A time that is out of bounds, because the wall clock was set back since, applies again once it
+  /// is within bounds, as for a clock that ran on.
   package mutating func resume(after time: HybridTime, nowMilliseconds: UInt64) {
-    guard receive(time, nowMilliseconds: nowMilliseconds) == 0 else { return }
-    own = max(own, time)
+    if receive(time, nowMilliseconds: nowMilliseconds) == 0 {
+      own = max(own, time)
+    } else {
+      setAside = max(setAside, time)
+    }
   }
 
   /// Sets aside a time that is out of bounds, and restores one that is within bounds again.

@@ -68,6 +68,20 @@ struct HybridClockTests {
     #expect(clock.tick(nowMilliseconds: now).milliseconds == now)
   }
 
+  @Test("a clock started while it was set back goes on beyond its last time once that is near")
+  func startedWhileSetBack() {
+    let own = HybridTime(milliseconds: now)
+    var clock = HybridClock()
+    clock.resume(after: own, nowMilliseconds: now - 10 * lead)
+    var running = HybridClock()
+    #expect(running.tick(nowMilliseconds: now) == own)
+    for wall in [now - 10 * lead, now - lead - 1, now - lead, now - 1, now + 1] {
+      let time = clock.tick(nowMilliseconds: wall)
+      #expect(time == running.tick(nowMilliseconds: wall))
+      #expect((time > own) == (wall >= now - lead))
+    }
+  }
+
   @Test("a peer in 1970 is accepted and moves nothing")
   func year1970() {
     var clock = HybridClock(latest: HybridTime(milliseconds: now))

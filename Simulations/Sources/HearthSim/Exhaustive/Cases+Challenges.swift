@@ -1,6 +1,12 @@
 extension OrderCase {
   /// A person's challenges on devices that do not know of each other.
-  static let challenges = [
+  static let challenges = devices.map { story in
+    var story = story
+    story.isPrivate = true
+    return story
+  }
+
+  private static let devices = [
     OrderCase(
       name: "challenge-drawn-twice",
       purpose: "Three devices drew one each: the first by clock is the day's, wherever one looks.",

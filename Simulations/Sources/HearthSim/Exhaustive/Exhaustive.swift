@@ -33,16 +33,18 @@ extension Simulator {
       outcomes.append(outcome)
       progress(outcome)
     }
-    let family: OrderFamily
+    let household: OrderFamily
+    let person: OrderFamily
     do {
-      family = try OrderFamily()
+      household = try OrderFamily()
+      person = try OrderFamily(isPrivate: true)
     } catch {
       note(failed("the family", "cannot found a household: \(error)"))
       return outcomes
     }
     var coverage = OrderCoverage()
     for story in cases {
-      note(run(story, in: family, &coverage))
+      note(run(story, in: story.isPrivate ? person : household, &coverage))
       if stopsAtFailure, outcomes.last?.failure != nil { return outcomes }
     }
     if only == nil, let missing = coverage.missing {

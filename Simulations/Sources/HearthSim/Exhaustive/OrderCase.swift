@@ -25,6 +25,8 @@ struct OrderCase: Sendable {
   /// Whether each segment holds all that its author wrote so far, as after merging, so that every
   /// one overlaps those before it.
   var isOverlapping = false
+  /// Whether Ada, Ben and the others are devices of one person, with a private database.
+  var isPrivate = false
 
   /// The most changes of a case: seven have 5,040 orders.
   static let maximumChanges = 6

@@ -7,8 +7,9 @@ import Household
 import InlineExecution
 import SimDisk
 
-/// Six installations that are members of one household, founded once and put back for each case.
+/// Six installations that belong to one database, founded once and put back for each case.
 ///
+/// Either they are members of one household, or devices of one person with a private database.
 /// No folder lies between them: segments are handed over in whatever order a case says.
 final class OrderFamily {
   /// Midnight of Wednesday, 25 March 2026.
@@ -23,7 +24,8 @@ final class OrderFamily {
   let old: SimDevice
   /// A member whose household is still empty.
   let newcomer: SimDevice
-  /// Two who were members and were removed: only such people can be merged into others.
+  /// Two who were members and were removed: only such people can be merged into others. A private
+  /// database has none.
   let ghosts: [SimDevice]
   private let founded: [DiskImage]
 
@@ -31,12 +33,9 @@ final class OrderFamily {
   /// Those who have the household's changes.
   private var settled: [SimDevice] { writers + [reader, old] }
 
-  init() throws {
-    let devices = try ["Ada", "Ben", "Cleo", "Dan", "Otto", "Eve", "Fay", "Gus"].enumerated().map {
-      let declared = Plan.Device(name: $1, build: $1 == "Otto" ? "old" : "current")
-      let disk = SimDisk(seed: UInt64($0))
-      return try SimDevice(index: $0, device: declared, seed: 1, disk: disk)
-    }
+  /// - Parameter isPrivate: whether all are devices of one person.
+  init(isPrivate: Bool = false) throws {
+    let devices = try OrderFamily.devices(ofOnePerson: isPrivate)
     for device in devices { try device.start(at: OrderFamily.start) }
     try devices[0].found(at: OrderFamily.start)
     guard let home = devices[0].home else { throw StepFailure("the household has no zone") }
@@ -45,22 +44,14 @@ final class OrderFamily {
     ghosts = Array(devices[6...])
     let roles: [Role] = [.admin, .member, .admin, .member, .member, .member, .member]
     for (device, role) in zip(devices.dropFirst(), roles) {
-      try OrderFamily.admit(device, as: role, by: devices[0], to: home)
+      try OrderFamily.admit(device, as: isPrivate ? .owner : role, by: devices[0], to: home)
     }
     let control = try devices[0].engine().controlZone(of: devices[0].engine().zone(home).group).id
     for _ in 0..<2 {
       try OrderFamily.exchange(control, among: devices)
       try OrderFamily.exchange(home, among: Array(devices[..<5] + devices[6...]))
     }
-    let group = try devices[0].engine().zone(home).group
-    for ghost in ghosts {
-      devices[0].takeTurn()
-      let person = ghost.person
-      try devices[0].withEngine { engine in
-        try MemberChanges.remove(
-          person, from: group, in: &engine, nowMilliseconds: OrderFamily.start)
-      }
-    }
+    try OrderFamily.remove(ghosts, from: home, by: devices[0])
     for _ in 0..<2 { try OrderFamily.exchange(control, among: Array(devices[..<6])) }
     for ghost in ghosts { try ghost.close() }
     founded = try devices[..<6].map { device in
@@ -70,19 +61,49 @@ final class OrderFamily {
     try restore()
   }
 
+  private static func devices(ofOnePerson isOnePerson: Bool) throws -> [SimDevice] {
+    let names = ["Ada", "Ben", "Cleo", "Dan", "Otto", "Eve"] + (isOnePerson ? [] : ["Fay", "Gus"])
+    var devices: [SimDevice] = []
+    for (index, name) in names.enumerated() {
+      let declared = Plan.Device(name: name, build: name == "Otto" ? "old" : "current")
+      let person = isOnePerson ? devices.first?.person : nil
+      devices.append(
+        try SimDevice(
+          index: index, device: declared, person: person, seed: 1, disk: SimDisk(seed: UInt64(index))))
+    }
+    return devices
+  }
+
+  private static func remove(
+    _ ghosts: [SimDevice], from home: ZoneID, by owner: SimDevice
+  ) throws {
+    let group = try owner.engine().zone(home).group
+    for ghost in ghosts {
+      owner.takeTurn()
+      let person = ghost.person
+      try owner.withEngine { engine in
+        try MemberChanges.remove(person, from: group, in: &engine, nowMilliseconds: start)
+      }
+    }
+  }
+
   private static func admit(
     _ device: SimDevice, as role: Role, by owner: SimDevice, to home: ZoneID
   ) throws {
     owner.takeTurn()
+    let isOwnDevice = device.person == owner.person
     let made = try owner.withEngine { engine in
       try InvitationMaking.invite(
-        to: engine.zone(home).group, named: "home", role: role, maximumUses: 1,
+        to: engine.zone(home).group, named: "home", role: role,
+        person: isOwnDevice ? device.person : nil, maximumUses: 1,
         expiresMilliseconds: start + 86_400_000, in: &engine, nowMilliseconds: start)
     }
     let control = try owner.engine().controlZone(of: owner.engine().zone(home).group).id
     let log = try sealed(control, on: owner)
     device.takeTurn()
-    let (person, name) = (device.person, device.name)
+    let (person, personName, name) = (
+      device.person, isOwnDevice ? owner.name : device.name, device.name
+    )
     try device.withEngine { engine in
       let opened = try JoiningByInvitation.begin(
         made.capsule, with: made.secret, in: &engine, nowMilliseconds: start)
@@ -90,11 +111,11 @@ final class OrderFamily {
       // The first change of all names the owner, whose further segments then can be opened.
       _ = try engine.receive([], in: control, nowMilliseconds: start)
       try JoiningByInvitation.finish(
-        opened, with: made.secret, person: person, personName: name, deviceName: name,
+        opened, with: made.secret, person: person, personName: personName, deviceName: name,
         in: &engine, nowMilliseconds: start)
     }
     device.home = home
-    if device.name != "Eve" { try device.recordSelf(at: start) }
+    if device.name != "Eve", !isOwnDevice { try device.recordSelf(at: start) }
   }
 
   /// All segments that a device has of a zone, the newest changes sealed first.
