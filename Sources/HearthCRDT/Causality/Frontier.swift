@@ -203,6 +203,11 @@ public struct Frontier: Hashable, Sendable {
         $0.sequence > self[$0.author] && $0.sequence <= Frontier.maximumSequence
       })
     else { return nil }
+    if difference.heads.count <= 2 {
+      var result = self
+      for head in difference.heads { result.advance(head.author, to: head.sequence) }
+      return result
+    }
     let news = difference.heads.map { Entry(author: $0.author, sequence: $0.sequence) }
     return Frontier(sortedEntries: Frontier.merged(entries, news, combining: max))
   }

@@ -44,14 +44,18 @@ public struct HybridTime: Hashable, Comparable, Sendable {
 package struct HybridClock: Equatable, Sendable {
   /// The greatest time issued or accepted, except for times from a wrong wall clock.
   package private(set) var latest: HybridTime
-  /// The last time issued, or known to be this node's own.
-  private var own = HybridTime(rawValue: 0)
+  /// The last time issued, before it the greater ones that were out of bounds then, and those known
+  /// to be this node's own; in ascending order.
+  private var own: [HybridTime] = []
   /// The greatest time that was out of bounds when the wall clock was set back.
   private var setAside = HybridTime(rawValue: 0)
 
   /// The most by which a received time may push this clock beyond the local wall clock: five
   /// minutes.
   package static let maximumLeadMilliseconds: UInt64 = 5 * 60 * 1000
+
+  /// The own times that are kept: each set-back of the wall clock leaves one at most.
+  private static let maximumOwnTimes = 64
 
   /// Starts from the last time this node is known to have used.
   package init(latest: HybridTime = HybridTime(rawValue: 0)) {
@@ -61,16 +65,15 @@ package struct HybridClock: Equatable, Sendable {
   /// Issues the time of a new local change: at least the wall clock, and beyond all accepted times.
   ///
   /// If the wall clock was set back so far that accepted times are out of bounds, the clock
-  /// continues after this node's own last time if that is within bounds, else at the wall clock.
+  /// continues after this node's own last time within bounds, else at the wall clock.
   /// The accepted times apply again once they are within bounds.
   ///
   /// - Parameter nowMilliseconds: the wall clock, milliseconds since 1970.
   package mutating func tick(nowMilliseconds: UInt64) -> HybridTime {
     let now = HybridTime(milliseconds: nowMilliseconds)
     stepBack(nowMilliseconds: nowMilliseconds)
-    if !isBeyondLead(own, nowMilliseconds: nowMilliseconds), !Mutant.forgetsOwnTime.isActive {
-      latest = max(latest, own)
-    }
+    let last = own.last { !isBeyondLead($0, nowMilliseconds: nowMilliseconds) }
+    if let last, !Mutant.forgetsOwnTime.isActive { latest = max(latest, last) }
     if now > latest || Mutant.clockGoesBack.isActive {
       latest = now
     } else {
@@ -79,7 +82,8 @@ package struct HybridClock: Equatable, Sendable {
       // stays. Issuing one time twice is harmless; restarting at 0 would not be.
       latest = HybridTime(rawValue: max(latest.rawValue, latest.rawValue &+ 1))
     }
-    own = latest
+    own.removeAll { $0 <= latest }
+    own.insert(latest, at: 0)
     return latest
   }
 
@@ -104,13 +108,12 @@ package struct HybridClock: Equatable, Sendable {
   /// Accepts the time of a change that this node itself wrote, in this or an earlier incarnation.
   ///
   /// A time that is out of bounds, because the wall clock was set back since, applies again once it
-  /// is within bounds, as for a clock that ran on.
+  /// is within bounds.
   package mutating func resume(after time: HybridTime, nowMilliseconds: UInt64) {
-    if receive(time, nowMilliseconds: nowMilliseconds) == 0 {
-      own = max(own, time)
-    } else {
-      setAside = max(setAside, time)
-    }
+    _ = receive(time, nowMilliseconds: nowMilliseconds)
+    guard !own.contains(time) else { return }
+    own.insert(time, at: own.partitionPoint { $0 >= time })
+    if own.count > HybridClock.maximumOwnTimes { own.removeFirst() }
   }
 
   /// Sets aside a time that is out of bounds, and restores one that is within bounds again.

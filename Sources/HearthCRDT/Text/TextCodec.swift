@@ -39,9 +39,9 @@ extension TextSequence {
       TextSequence.encode(run.pieces, of: run.count, into: &writer)
       last = run
     }
-    var shown = String.UnicodeScalarView()
-    for run in runs { for piece in run.pieces { shown.append(contentsOf: piece.scalars) } }
-    writer.text(String(shown))
+    var shown: [UInt8] = []
+    for run in runs { for piece in run.pieces { shown.append(utf8Of: piece.scalars[...]) } }
+    writer.blob(shown)
   }
 
   private static func encode(
@@ -166,6 +166,19 @@ extension TextSequence {
       throw CodecError(.notCanonical, "pieces", offset: start)
     }
     return ranges
+  }
+}
+
+extension [UInt8] {
+  /// Appends characters; O(n) in them, however much text there is already.
+  mutating func append(utf8Of scalars: ArraySlice<Unicode.Scalar>) {
+    for scalar in scalars {
+      if scalar.isASCII {
+        append(UInt8(truncatingIfNeeded: scalar.value))
+      } else {
+        append(contentsOf: UTF8.encode(scalar))
+      }
+    }
   }
 }
 

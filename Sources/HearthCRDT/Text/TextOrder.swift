@@ -150,14 +150,14 @@ package struct TextOrder: Sendable {
 
   /// The shown text.
   package var text: String {
-    var scalars = String.UnicodeScalarView()
+    var shown: [UInt8] = []
     for stretch in stretches where stretch.isShown {
       let pieces = runs[stretch.run].pieces
       let piece = pieces[pieces.partitionPoint { $0.end > stretch.start }]
       let start = stretch.start - piece.start
-      scalars.append(contentsOf: piece.scalars[start..<start + stretch.count])
+      shown.append(utf8Of: piece.scalars[start..<start + stretch.count])
     }
-    return String(scalars)
+    return String(decoding: shown, as: UTF8.self)
   }
 
   // MARK: Own edits

@@ -194,6 +194,17 @@ struct Intake {
     return found
   }
 
+  /// The segments in memory that wait for a change of a log up to one, in order.
+  func inMemory(waitingFor author: Author, through sequence: UInt64) -> [PendingEntry] {
+    (blocked[author] ?? []).compactMap { waiting[$0]?.entry }.filter {
+      guard $0.reason == .cause, let missing = $0.wait.missing, !$0.wait.isInControl else {
+        return false
+      }
+      return missing.author == author && missing.sequence <= sequence
+        && memory.contains($0.digest)
+    }.sorted(by: PendingEntry.isBefore)
+  }
+
   /// Notes whether all opened segments of a log were applied; if so, more are opened the next time.
   mutating func note(_ author: Author, isWhole: Bool) {
     let lookAhead = lookAheads[author] ?? 1

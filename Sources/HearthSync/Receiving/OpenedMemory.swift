@@ -45,6 +45,9 @@ struct OpenedMemory {
       || spent[entry.authorTag] ?? 0 < allowance
   }
 
+  /// Whether a segment can be taken out without being opened again.
+  func contains(_ digest: Identifier) -> Bool { segments[digest] != nil }
+
   /// Takes out a segment that is opened now; nil if it has to be opened again, which is charged.
   mutating func take(_ entry: PendingEntry) -> OpenedSegment? {
     guard entry.reason == .cause else { return nil }

@@ -190,6 +190,9 @@ struct ReceivedBatch<S: Store> {
   /// A deletion and some events keep all that their authors had seen, which can be far larger than
   /// they are.
   private func parts(of queue: CausalQueue) -> [Range<Int>] {
+    guard queue.ready.contains(where: { $0.operations.contains { Self.keepsPast($0) } }) else {
+      return [queue.ready.indices]
+    }
     var seen = queue.seen
     var parts: [Range<Int>] = []
     var (begin, marks) = (0, 0)
@@ -204,45 +207,47 @@ struct ReceivedBatch<S: Store> {
     return parts
   }
 
+  /// Changes of one author who had seen the same membership operations, by their places.
+  private struct Run {
+    let control: Frontier
+    var places: [Int] = []
+  }
+
   /// The judgement of each change; nil in a control zone.
   ///
-  /// Cuts and lost roles void all changes beyond a sequence number. For consecutive changes of one
-  /// author with the same known membership operations, it is therefore enough to judge the first
-  /// and the last, if both judgements agree.
+  /// Cuts and lost roles void all changes beyond a sequence number. For an author's consecutive
+  /// changes with the same known membership operations, it is therefore enough to judge the first
+  /// and the last, if both judgements agree. Changes of others may stand between them.
   private func judgements(of queue: CausalQueue) -> [Judged?] {
-    guard zone.kind == .data, !Mutant.judgesOnlyOwn.isActive else {
-      return [Judged?](repeating: nil, count: queue.ready.count)
-    }
-    let membership = engine.membership(of: zone.group)
-    var result: [Judged?] = []
-    result.reserveCapacity(queue.ready.count)
-    /// Judges changes of one author who had seen the same membership operations.
-    func judge(_ run: ArraySlice<Change>, at control: Frontier) {
-      guard let first = run.first, let last = run.last else { return }
-      func judge(_ change: Change) -> Judgement {
-        membership.changes.judge(change.dot, in: zone.id, at: control)
-      }
-      let writer = membership.changes.author(of: first.dot, at: control)
-      let judgement = judge(first)
-      let areAlike = judge(last) == judgement
-      for change in run {
-        result.append(Judged(judgement: areAlike ? judgement : judge(change), writer: writer))
-      }
-    }
-    var seen = queue.seen
-    var (begin, control) = (0, Frontier())
+    var result = [Judged?](repeating: nil, count: queue.ready.count)
+    guard zone.kind == .data, !Mutant.judgesOnlyOwn.isActive else { return result }
+    var runs: [Author: Run] = [:]
     for (place, change) in queue.ready.enumerated() {
-      let known = seen.next(change).control
-      if place > begin,
-        known != control || queue.ready[place - 1].dot.author != change.dot.author
-      {
-        judge(queue.ready[begin..<place], at: control)
-        begin = place
+      let author = change.dot.author
+      if !change.controlSeen.isEmpty {
+        let run = runs[author] ?? Run(control: queue.seen.control(of: author))
+        judge(run, of: queue, &result)
+        // The queue has let only changes pass that raise what their authors had seen.
+        runs[author] = Run(control: run.control.raised(by: change.controlSeen) ?? run.control)
       }
-      control = known
+      runs[author, default: Run(control: queue.seen.control(of: author))].places.append(place)
     }
-    judge(queue.ready[begin...], at: control)
+    for run in runs.values { judge(run, of: queue, &result) }
     return result
+  }
+
+  private func judge(_ run: Run, of queue: CausalQueue, _ result: inout [Judged?]) {
+    guard let first = run.places.first, let last = run.places.last else { return }
+    let changes = engine.membership(of: zone.group).changes
+    func judge(_ place: Int) -> Judgement {
+      changes.judge(queue.ready[place].dot, in: zone.id, at: run.control)
+    }
+    let writer = changes.author(of: queue.ready[first].dot, at: run.control)
+    let judgement = judge(first)
+    let areAlike = first == last || judge(last) == judgement
+    for place in run.places {
+      result[place] = Judged(judgement: areAlike ? judgement : judge(place), writer: writer)
+    }
   }
 
   // MARK: Storing

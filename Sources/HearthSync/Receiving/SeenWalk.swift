@@ -20,6 +20,9 @@ struct SeenWalk {
     if heads[head.author] == nil { heads[head.author] = (head.seen, head.controlSeen) }
   }
 
+  /// What a log's author had seen of the membership operations before the first change.
+  func control(of author: Author) -> Frontier { heads[author]?.control ?? Frontier() }
+
   /// What the author of the next change had seen.
   mutating func next(_ change: Change) -> Seen {
     let author = change.dot.author

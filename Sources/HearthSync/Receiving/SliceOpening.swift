@@ -49,6 +49,7 @@ package enum SliceOpening {
       open(sealed, with: opener, readiness, into: &slice, &report)
     }
     try openFollowing(of: &intake, reading: read, with: opener, readiness, into: &slice, &report)
+    try addWaiting(for: &slice, of: &intake, reading: read, with: opener, readiness, &report)
     return slice
   }
 
@@ -69,6 +70,27 @@ package enum SliceOpening {
         else { break }
         guard let sealed = try intake.takeWaiting(entry.digest, reading: bytes) else { continue }
         open(sealed, with: opener, readiness, into: &slice, &report)
+      }
+    }
+  }
+
+  /// Adds what waits for the logs of a slice and is still in memory, so that logs that cite each
+  /// other by turns go on together.
+  ///
+  /// Otherwise each turn would take a slice of its own, which goes through all that waits.
+  private static func addWaiting(
+    for slice: inout Slice, of intake: inout Intake,
+    reading bytes: (Identifier) throws -> [UInt8]?, with opener: SegmentOpener,
+    _ readiness: Readiness, _ report: inout ReceiveReport
+  ) throws {
+    var awaited = slice.authors
+    while let author = awaited.popLast() {
+      let end = slice.end(of: author, in: opener.zone)
+      for entry in intake.inMemory(waitingFor: author, through: end)
+      where !readiness.later.contains(entry.digest) {
+        guard let sealed = try intake.takeWaiting(entry.digest, reading: bytes) else { continue }
+        open(sealed, with: opener, readiness, into: &slice, &report)
+        if let author = entry.author(in: opener.zone) { awaited.append(author) }
       }
     }
   }

@@ -82,6 +82,29 @@ struct HybridClockTests {
     }
   }
 
+  @Test("what it writes while it is set back does not make it forget its last time before that")
+  func writesWhileSetBack() {
+    let day: UInt64 = 86_400_000
+    let time = HybridTime(milliseconds: now)
+    for isStarted in [false, true] {
+      var clock = HybridClock()
+      // The greatest mistake, and then two set-backs.
+      _ = clock.tick(nowMilliseconds: 4_070_908_800_000)
+      if isStarted {
+        clock.resume(after: time, nowMilliseconds: now - day)
+      } else {
+        _ = clock.tick(nowMilliseconds: now)
+        // What others wrote later would count again only after that.
+        _ = clock.receive(HybridTime(milliseconds: now + day), nowMilliseconds: now + day)
+      }
+      #expect(clock.tick(nowMilliseconds: now - day).milliseconds == now - day)
+      #expect(clock.tick(nowMilliseconds: now - 2 * day).milliseconds == now - 2 * day)
+      let again = clock.tick(nowMilliseconds: now - day - 1)
+      #expect(again.milliseconds == now - day && again.counter == 1)
+      #expect(clock.tick(nowMilliseconds: now - lead) > time)
+    }
+  }
+
   @Test("a peer in 1970 is accepted and moves nothing")
   func year1970() {
     var clock = HybridClock(latest: HybridTime(milliseconds: now))
