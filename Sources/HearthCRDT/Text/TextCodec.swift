@@ -101,20 +101,18 @@ extension TextSequence {
         ))
     }
     let start = reader.offset
-    let text = try reader.text("text", atMost: reader.remaining)
-    var rest = Array(text.unicodeScalars)[...]
-    guard rest.count == outlines.reduce(0, { $0 + $1.ranges.reduce(0) { $0 + $1.count } }) else {
-      throw CodecError(.notCanonical, "text", offset: start)
-    }
-    self.init(
-      sortedRuns: outlines.map { outline in
-        var run = outline.run
-        run.pieces = outline.ranges.map { range in
-          defer { rest = rest.dropFirst(range.count) }
-          return Piece(start: range.lowerBound, scalars: Array(rest.prefix(range.count)))
+    var scalars = try reader.text("text", atMost: reader.remaining).unicodeScalars.makeIterator()
+    for place in outlines.indices {
+      for range in outlines[place].ranges {
+        let piece = Piece(start: range.lowerBound, scalars: scalars.next(range.count))
+        guard piece.scalars.count == range.count else {
+          throw CodecError(.notCanonical, "text", offset: start)
         }
-        return run
-      })
+        outlines[place].run.pieces.append(piece)
+      }
+    }
+    guard scalars.next() == nil else { throw CodecError(.notCanonical, "text", offset: start) }
+    self.init(sortedRuns: outlines.map(\.run))
   }
 
   private static func anchor(
@@ -169,6 +167,18 @@ extension TextSequence {
   }
 }
 
+extension String.UnicodeScalarView.Iterator {
+  /// The next characters, or fewer if there are no more.
+  fileprivate mutating func next(_ count: Int) -> [Unicode.Scalar] {
+    Array(unsafeUninitializedCapacity: count) { buffer, initialized in
+      while initialized < count, let scalar = next() {
+        buffer.initializeElement(at: initialized, to: scalar)
+        initialized += 1
+      }
+    }
+  }
+}
+
 extension [UInt8] {
   /// Appends characters; O(n) in them, however much text there is already.
   mutating func append(utf8Of scalars: ArraySlice<Unicode.Scalar>) {
@@ -176,7 +186,7 @@ extension [UInt8] {
       if scalar.isASCII {
         append(UInt8(truncatingIfNeeded: scalar.value))
       } else {
-        append(contentsOf: UTF8.encode(scalar))
+        append(contentsOf: scalar.utf8)
       }
     }
   }
