@@ -87,6 +87,28 @@ struct LadderTests {
     #expect(shown == .int(39) && count == .int(40))
   }
 
+  @Test("What waits for a log goes on with it, in few slices and not in one for each turn")
+  func slices() throws {
+    var family = try EngineFamily(2)
+    let ladder = try ladder(family, steps: 9_000, leftPerFile: 9_000, rightPerFile: 300)
+    let control = try family.members[0].controlZone(of: family.group).id
+    _ = try family.members[0].receive(ladder.announcements, in: control, nowMilliseconds: now)
+    let (engine, zone) = (family.members[0], try family.members[0].zone(family.zone))
+    var sizes: [Int] = []
+    try engine.store.transaction {
+      var batch = try ReceivedBatch(
+        ladder.left + ladder.right, in: zone, ends: [], isRebuilding: false, by: engine,
+        nowMilliseconds: now)
+      while let slice = try batch.nextSlice() {
+        sizes.append(slice.count)
+        try batch.receive(slice)
+      }
+      try batch.finish()
+      #expect(batch.report.applied == 18_000)
+    }
+    #expect(sizes.count < 10, "\(sizes)")
+  }
+
   @Test("A queue wakes those that wait for what was reached, once, and nobody else")
   func waits() {
     var waits = QueueWaits()

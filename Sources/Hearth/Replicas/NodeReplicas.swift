@@ -41,8 +41,7 @@ final class NodeReplicas: ReplicaTurns {
   /// Whose turn it is to load a snapshot.
   private let loads = ExchangeGate()
   private var isHeld = true
-  /// How many bytes of segments a turn applies, by what the last ones took.
-  private(set) var batchBytes: Int
+  private var turnSize: TurnSize
   /// Whether somebody may wait for the end of a turn.
   private let isShared: Bool
   private var isClosed = false
@@ -63,7 +62,7 @@ final class NodeReplicas: ReplicaTurns {
   ) throws {
     self.lock = lock
     self.isShared = isShared
-    batchBytes = isShared ? 256 * 1024 : NodeReplicas.unsharedBatchBytes
+    turnSize = TurnSize(isShared ? 256 * 1024 : NodeReplicas.unsharedBatchBytes)
     self.anchorFile = anchorFile
     self.now = now
     self.waitMilliseconds = waitMilliseconds
@@ -100,12 +99,11 @@ final class NodeReplicas: ReplicaTurns {
     return try body(&engine)
   }
 
-  /// A turn that applies segments takes about as long as this; then whoever waits has its turn.
-  private static let turnSeconds = 0.015
-  private static let leastBatchBytes = 32 * 1024
-  private static let mostBatchBytes = 8 * 1024 * 1024
   /// As much as may be pending in a zone: what belongs together comes together.
   private static let unsharedBatchBytes = WaitingRoom.maximumBytes
+
+  /// How many bytes of segments a turn applies.
+  var batchBytes: Int { turnSize.byteCount }
 
   func turn<Result>(
     applying byteCount: Int, _ body: (inout Engine<ReplicaStore>) throws -> Result
@@ -115,13 +113,7 @@ final class NodeReplicas: ReplicaTurns {
     let began = DispatchTime.now().uptimeNanoseconds
     defer {
       let seconds = Double(DispatchTime.now().uptimeNanoseconds - began) / 1e9
-      // What a part of a batch took says little of a whole one.
-      if byteCount >= batchBytes || seconds > NodeReplicas.turnSeconds {
-        // At most twice as much at once: the next batch may be of another kind.
-        let fitting = Double(byteCount) * min(2, NodeReplicas.turnSeconds / max(seconds, 1e-6))
-        batchBytes = min(
-          max(Int(fitting), NodeReplicas.leastBatchBytes), NodeReplicas.mostBatchBytes)
-      }
+      turnSize.note(byteCount, seconds: seconds)
     }
     return try body(&engine)
   }

@@ -182,12 +182,11 @@ extension String.UnicodeScalarView.Iterator {
 extension [UInt8] {
   /// Appends characters; O(n) in them, however much text there is already.
   mutating func append(utf8Of scalars: ArraySlice<Unicode.Scalar>) {
-    for scalar in scalars {
-      if scalar.isASCII {
-        append(UInt8(truncatingIfNeeded: scalar.value))
-      } else {
-        append(contentsOf: scalar.utf8)
-      }
+    // Nearly all pieces of most texts are ASCII, whose bytes are copied at once.
+    if scalars.allSatisfy(\.isASCII) {
+      append(contentsOf: scalars.lazy.map { UInt8(truncatingIfNeeded: $0.value) })
+    } else {
+      for scalar in scalars { append(contentsOf: scalar.utf8) }
     }
   }
 }

@@ -145,9 +145,14 @@ struct CausalQueue {
   ///
   /// - Returns: Whether anything advanced.
   private mutating func advance(_ place: Int, on zone: inout ZoneState) throws -> Bool {
-    var moved = false
-    while try step(place, on: &zone) { moved = true }
     let author = queues[place].author
+    var moved = false
+    lacking[author] = nil
+    while try step(place, on: &zone) {
+      moved = true
+      // The log's next change was just found to lack something.
+      if lacking[author] != nil { break }
+    }
     if moved { waits.wake(by: author, reaching: zone.head(of: author).sequence) }
     if let cause = lacking[author], !cause.isControl { waits.wait(place, for: cause.dot) }
     return moved

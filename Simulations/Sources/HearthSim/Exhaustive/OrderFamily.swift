@@ -24,8 +24,9 @@ final class OrderFamily {
   let old: SimDevice
   /// A member whose household is still empty.
   let newcomer: SimDevice
-  /// Two who were members and were removed: only such people can be merged into others. A private
-  /// database has none.
+  /// Two who were members and were removed; none in a private database.
+  ///
+  /// Only such people can be merged into others.
   let ghosts: [SimDevice]
   private let founded: [DiskImage]
 
@@ -67,9 +68,9 @@ final class OrderFamily {
     for (index, name) in names.enumerated() {
       let declared = Plan.Device(name: name, build: name == "Otto" ? "old" : "current")
       let person = isOnePerson ? devices.first?.person : nil
+      let disk = SimDisk(seed: UInt64(index))
       devices.append(
-        try SimDevice(
-          index: index, device: declared, person: person, seed: 1, disk: SimDisk(seed: UInt64(index))))
+        try SimDevice(index: index, device: declared, person: person, seed: 1, disk: disk))
     }
     return devices
   }
