@@ -10,25 +10,21 @@ package struct PeopleDirectory {
 
   /// Returns everybody in the household by name, then by id, without merged people.
   package func all() throws -> [PersonView] {
-    try context.source.ids(of: HouseholdSchema.person).compactMap { id in
-      let key = RecordKey(type: HouseholdSchema.person, id: id)
-      guard context.merges.one(id) == id, let record = try context.source.record(key),
-        !record.life.isDeleted
-      else { return nil }
+    // Whole records may be large: their fields are not all this version's.
+    let fields = [PersonField.name, PersonField.email, PersonField.created]
+    return try context.source.shown(fields, of: HouseholdSchema.person).compactMap { id, values in
+      guard context.merges.one(id) == id else { return nil }
       return PersonView(
-        id: id, name: record.shown(PersonField.name)?.text ?? "",
-        email: record.shown(PersonField.email)?.text,
-        createdMilliseconds: UInt64(max(0, record.shown(PersonField.created)?.int ?? 0)))
+        id: id, name: values[0].text ?? "", email: values[1].text,
+        createdMilliseconds: UInt64(max(0, values[2].int ?? 0)))
     }
     .sorted { ($0.name, $0.id) < ($1.name, $1.id) }
   }
 
   /// People whose record was deleted; a rotation passes over them (R18).
   func inactive() throws -> [PersonID] {
-    try context.source.ids(of: HouseholdSchema.person).filter { id in
-      try context.source.record(RecordKey(type: HouseholdSchema.person, id: id))?.life.isDeleted
-        ?? false
-    }
+    let living = Set(try context.source.shown([], of: HouseholdSchema.person).map(\.id))
+    return try context.source.ids(of: HouseholdSchema.person).filter { !living.contains($0) }
   }
 
   /// Records a person of the household.
