@@ -42,7 +42,7 @@ public final class ZoneTransaction: ZoneReader {
   // MARK: Texts
 
   /// A codec that writes changed texts as edits of what is there.
-  private func codec<Owner: Record>(of type: Owner.Type) -> RecordCodec<Owner> {
+  func codec<Owner: Record>(of type: Owner.Type) -> RecordCodec<Owner> {
     RecordCodec { [unowned self] field, key, before, after in
       try edits(of: field, key, from: before, to: after)
     }
@@ -149,7 +149,8 @@ public final class ZoneTransaction: ZoneReader {
   /// - Throws: `exists` if there is a record with its key.
   @discardableResult
   public func insert<Owner: Record>(_ record: Owner) throws(HearthError) -> Owner {
-    try reported {
+    let record = Owner.schema.kept(record)
+    return try reported {
       if Owner.Mutability.isEvent { return try add(record) }
       let codec = codec(of: Owner.self)
       // Most records are new, so the row is read only if there is one.
@@ -161,7 +162,8 @@ public final class ZoneTransaction: ZoneReader {
         // The fields of the deleted record would show through where the new one has nothing.
         if case .record(let old) = codec.read(former, into: Owner()) {
           let key = RecordKey(type: Owner.schema.type, id: record.id.identifier)
-          try append([Operation(key, .insert)] + codec.difference(from: old, to: record))
+          try append(
+            [Operation(key, .insert)] + codec.difference(from: old, to: record, in: former))
           return record
         }
       }
@@ -193,14 +195,14 @@ public final class ZoneTransaction: ZoneReader {
   public func update<Owner: Record>(
     _ key: Key<Owner>, _ body: (inout Owner) throws -> Void
   ) throws -> Owner where Owner.Mutability == ChangingRecord {
-    let old: Owner? = try get(key)
-    guard let old else {
-      throw HearthError(.notFound, "there is no record of \(Owner.schema.name) with the key \(key)")
+    let (row, old): (RecordRow, Owner) = try reported {
+      let row = try existingRow(key)
+      return (row, try record(row))
     }
     var new = old
     try body(&new)
-    try write(from: old, to: new)
-    return new
+    try write(from: old, to: new, in: row)
+    return Owner.schema.kept(new)
   }
 
   /// Writes what differs between a record as it was read and as it should be.
@@ -211,21 +213,27 @@ public final class ZoneTransaction: ZoneReader {
   public func update<Owner: Record>(
     from old: Owner, to new: Owner
   ) throws(HearthError) where Owner.Mutability == ChangingRecord {
-    try reported {
-      guard let row = try row(old.id), row.isAlive else {
-        throw HearthError(
-          .notFound, "there is no record of \(Owner.schema.name) with the key \(old.id)")
-      }
-      try write(from: old, to: new)
-    }
+    try reported { try write(from: old, to: new, in: existingRow(old.id)) }
   }
 
-  private func write<Owner: Record>(from old: Owner, to new: Owner) throws(HearthError) {
+  /// The stored fields of a record.
+  ///
+  /// - Throws: `notFound` if there is no record with the key.
+  private func existingRow<Owner: Record>(_ key: Key<Owner>) throws -> RecordRow {
+    guard let row = try row(key), row.isAlive else {
+      throw HearthError(.notFound, "there is no record of \(Owner.schema.name) with the key \(key)")
+    }
+    return row
+  }
+
+  private func write<Owner: Record>(
+    from old: Owner, to new: Owner, in row: RecordRow
+  ) throws(HearthError) {
     try reported {
       guard old.id == new.id else {
         throw HearthError(.invalid, "a record's key cannot change")
       }
-      try append(codec(of: Owner.self).difference(from: old, to: new))
+      try append(codec(of: Owner.self).difference(from: old, to: new, in: row))
     }
   }
 

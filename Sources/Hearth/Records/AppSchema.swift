@@ -64,6 +64,8 @@ struct TypeDescription: Sendable {
   let fields: [Field]
   /// The numbers of the fields of each declared index; nil for a property that is no field.
   let indexes: [[FieldID?]]
+  /// The field of each lens; nil for a property that is none.
+  let lensFields: [FieldID?]
   /// Whether two fields have one property.
   let repeatsProperty: Bool
 
@@ -123,6 +125,7 @@ extension Record {
           defaultValue: value, hasDefaultElements: hasElements, target: field.target?())
       },
       indexes: schema.indexes.map { index in index.map { schema.field($0)?.id } },
+      lensFields: schema.lenses.map { schema.field($0.path)?.id },
       repeatsProperty: paths.indices.contains { place in
         paths[..<place].contains { $0 == paths[place] }
       })

@@ -44,6 +44,8 @@ public struct Schema<Owner: Record>: Sendable {
   let fields: [FieldDescription<Owner>]
   /// The properties of each index over several fields.
   let indexes: [[any PartialKeyPath<Owner> & Sendable]]
+  /// The fields of earlier versions that others hold now.
+  let lenses: [LensDescription<Owner>]
 
   /// The fields' numbers, in the order of declaration.
   let columns: [FieldID]

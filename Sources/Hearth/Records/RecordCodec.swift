@@ -36,6 +36,13 @@ struct RecordCodec<Owner: Record> {
 
   /// Reads a row into a record with the defaults of its fields.
   func read(_ row: RecordRow, into prototype: Owner) -> Reading {
+    let reading = readStored(row, into: prototype)
+    guard !schema.lenses.isEmpty, case .record(let record) = reading else { return reading }
+    return .record(schema.adopted(record, from: row))
+  }
+
+  /// Reads a row without its lenses.
+  private func readStored(_ row: RecordRow, into prototype: Owner) -> Reading {
     var record = prototype
     record.id = Key(row.id)
     for (field, content) in zip(schema.fields, row.fields) {
@@ -83,12 +90,42 @@ struct RecordCodec<Owner: Record> {
 
   /// The operations that turn one value of a record into another: only what differs.
   ///
+  /// With the first difference in a record that an earlier version wrote last, all fields of its
+  /// lenses are written.
+  ///
+  /// - Parameter row: The record's stored fields.
   /// - Throws: `invalid` or `tooLarge` for a value that cannot be coded.
-  func difference(from old: Owner, to new: Owner) throws -> [Operation] {
+  func difference(
+    from old: Owner, to new: Owner, in row: RecordRow
+  ) throws -> [Operation] {
+    guard !schema.lenses.isEmpty, case .record(let stored) = readStored(row, into: Owner()) else {
+      return try difference(from: old, to: new) { _ in nil }
+    }
+    guard try !difference(from: old, to: new, stored: { _ in nil }).isEmpty else { return [] }
+    let shown = schema.adopted(stored, from: row)
+    return try difference(from: old, to: schema.kept(new)) { field in
+      let content = try field.read(stored)
+      return try field.read(shown) == content ? nil : content
+    }
+  }
+
+  /// The operations that write what lenses show of a record; none if it is stored already.
+  func adoption(of row: RecordRow) throws -> [Operation] {
+    guard case .record(let stored) = readStored(row, into: Owner()) else { return [] }
+    let shown = schema.adopted(stored, from: row)
+    guard try !difference(from: stored, to: shown, stored: { _ in nil }).isEmpty else { return [] }
+    return try difference(from: stored, to: schema.kept(shown)) { _ in nil }
+  }
+
+  /// - Parameter stored: What is stored of a field that is shown by a lens; nil for all others.
+  private func difference(
+    from old: Owner, to new: Owner,
+    stored: (FieldDescription<Owner>) throws -> ColumnContent?
+  ) throws -> [Operation] {
     let key = RecordKey(type: schema.type, id: new.id.identifier)
     var bodies: [Operation.Body] = []
     for field in schema.fields {
-      switch (try field.read(old), try field.read(new)) {
+      switch (try stored(field) ?? field.read(old), try field.read(new)) {
       case (let before, let after) where before == after: continue
       case (.value(.int(let before)), .value(.int(let after))) where field.kind == .counter:
         bodies.append(.count(field.id, after &- before))

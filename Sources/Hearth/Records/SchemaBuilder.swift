@@ -7,7 +7,7 @@ extension Schema {
   ///   - name: the table's name in SQL: lower-case letters, digits and underscores.
   ///   - number: from 1 to 16381; it never changes, and no other type of the application ever has
   ///     it.
-  ///   - parts: the fields, and the indexes over several fields.
+  ///   - parts: the fields, the indexes over several fields, and the lenses.
   public init(
     _ name: String, _ number: Int, @SchemaBuilder<Owner> _ parts: () -> SchemaParts<Owner>
   ) {
@@ -18,6 +18,7 @@ extension Schema {
     fields = parts.fields
     columns = fields.map(\.id)
     indexes = parts.indexes.map(\.paths)
+    lenses = parts.lenses
   }
 }
 
@@ -33,6 +34,7 @@ extension Schema {
 public struct SchemaParts<Owner: Record>: Sendable {
   var fields: [FieldDescription<Owner>] = []
   var indexes: [Index<Owner>] = []
+  var lenses: [LensDescription<Owner>] = []
 }
 
 /// Collects the parts of a type's declaration.
@@ -73,8 +75,15 @@ public enum SchemaBuilder<Owner: Record> {
     SchemaParts(indexes: [index])
   }
 
+  /// Takes a lens.
+  public static func buildExpression(_ lens: Lens<Owner>) -> SchemaParts<Owner> {
+    SchemaParts(lenses: [lens.description])
+  }
+
   /// Joins the parts.
   public static func buildBlock(_ parts: SchemaParts<Owner>...) -> SchemaParts<Owner> {
-    SchemaParts(fields: parts.flatMap(\.fields), indexes: parts.flatMap(\.indexes))
+    SchemaParts(
+      fields: parts.flatMap(\.fields), indexes: parts.flatMap(\.indexes),
+      lenses: parts.flatMap(\.lenses))
   }
 }

@@ -131,11 +131,23 @@ struct SchemaCheck {
           + "together, so its default must be empty")
       if type.type.isEvent { try check(field, ofEvents: type.name) }
     }
+    try checkLenses(of: type)
     for index in type.indexes {
       try require(
         !index.isEmpty && index.allSatisfy { $0 != nil && $0?.kind != .set },
         "an index of \(type.name) names a set, or a property that is no field")
     }
+  }
+
+  private func checkLenses(of type: TypeDescription) throws(HearthError) {
+    for field in type.lensFields {
+      try require(
+        field?.kind == .register,
+        "a lens of \(type.name) is for a property that is no field with one value")
+    }
+    try require(
+      Set(type.lensFields).count == type.lensFields.count,
+      "two lenses of \(type.name) are for one property")
   }
 
   private func check(
