@@ -1,3 +1,4 @@
+import HearthCRDT
 import HearthStore
 
 /// A field of earlier versions whose content other fields hold now, kept right in both directions.
