@@ -13,14 +13,14 @@ extension ZoneReader {
   public func counts<Owner: Record, Field: FieldValue & Hashable>(
     by group: KeyPath<Owner, Field>, _ query: Query<Owner>
   ) throws(HearthError) -> [Field: Int] {
-    try reported { try grouped(try values(.count, of: nil, by: group, query)) }
+    try reported { try grouped(try values(.count, of: nil, by: group, query), +) }
   }
 
   /// Returns the sum of a field over the records that a query finds, for each value of another.
   public func sums<Owner: Record, Number: FieldValue & FixedWidthInteger, Field>(
     of path: KeyPath<Owner, Number>, by group: KeyPath<Owner, Field>, _ query: Query<Owner>
   ) throws(HearthError) -> [Field: Int64] where Field: FieldValue & Hashable {
-    try reported { try grouped(try values(.sum, of: path, by: group, query)) }
+    try reported { try grouped(try values(.sum, of: path, by: group, query), ZoneReader.sum) }
   }
 
   /// Returns the smallest value of a field over the records that a query finds, for each value of
@@ -28,7 +28,7 @@ extension ZoneReader {
   public func minima<Owner: Record, Content: FieldValue & Comparable, Field>(
     of path: KeyPath<Owner, Content>, by group: KeyPath<Owner, Field>, _ query: Query<Owner>
   ) throws(HearthError) -> [Field: Content] where Field: FieldValue & Hashable {
-    try reported { try grouped(try values(.minimum, of: path, by: group, query)) }
+    try reported { try grouped(try values(.minimum, of: path, by: group, query), min) }
   }
 
   /// Returns the greatest value of a field over the records that a query finds, for each value of
@@ -36,14 +36,24 @@ extension ZoneReader {
   public func maxima<Owner: Record, Content: FieldValue & Comparable, Field>(
     of path: KeyPath<Owner, Content>, by group: KeyPath<Owner, Field>, _ query: Query<Owner>
   ) throws(HearthError) -> [Field: Content] where Field: FieldValue & Hashable {
-    try reported { try grouped(try values(.maximum, of: path, by: group, query)) }
+    try reported { try grouped(try values(.maximum, of: path, by: group, query), max) }
   }
 
+  /// - Parameter joined: the value of two groups that are one in Swift: their texts are written in
+  ///   different ways and look alike.
   private func grouped<Field: Hashable, Content: FieldValue>(
-    _ found: [(Field, StoredValue)]
+    _ found: [(Field, StoredValue)], _ joined: (Content, Content) -> Content
   ) throws -> [Field: Content] {
     var groups: [Field: Content] = [:]
-    for (key, value) in found { groups[key] = Content(stored: value) }
+    for (key, value) in found {
+      guard let content = Content(stored: value) else { continue }
+      groups[key] = groups[key].map { joined($0, content) } ?? content
+    }
     return groups
+  }
+
+  private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+    let (sum, overflow) = left.addingReportingOverflow(right)
+    return overflow ? (left < 0 ? .min : .max) : sum
   }
 }

@@ -61,6 +61,28 @@ public enum StoredValue: Hashable, Sendable {
   }
 }
 
+extension StoredValue {
+  /// Whether two values have the same bytes.
+  ///
+  /// Two texts that look alike and are equal in Swift, such as "é" in one or in two characters, are
+  /// two values here.
+  public static func == (left: StoredValue, right: StoredValue) -> Bool {
+    left.value == right.value
+  }
+
+  /// Feeds the content, in accordance with equality.
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .bool(let truth): hasher.combine(truth)
+    case .int(let number): hasher.combine(number)
+    case .text(var text):
+      text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    case .bytes(let bytes): hasher.combine(bytes)
+    }
+  }
+}
+
 extension StoredValue: CustomStringConvertible {
   /// The value as text; of bytes only their number.
   public var description: String {

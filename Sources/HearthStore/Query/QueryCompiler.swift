@@ -43,27 +43,39 @@ struct QueryCompiler {
   }
 
   /// Returns the statement that computes one value over the records.
+  ///
+  /// - Parameter isCareful: Whether values of another type than the column's are left out, and a
+  ///   sum comes as those of the upper and the lower halves of its numbers, which cannot overflow.
   mutating func aggregate(
-    _ function: QueryAggregate, of column: QueryColumn?, zone: Int64
+    _ function: QueryAggregate, of column: QueryColumn?, zone: Int64, isCareful: Bool = false
   ) throws -> String {
-    let content = try column.map(source.expression) ?? "1"
+    let content = try content(of: column, isCareful: isCareful)
     guard query.limit != nil || query.offset > 0 else {
-      return "SELECT \(function.rawValue)(\(content)) " + (try from(zone))
+      return "SELECT \(function.sql(of: content, isCareful: isCareful)) " + (try from(zone))
     }
-    return "SELECT \(function.rawValue)(content) FROM ("
+    return "SELECT \(function.sql(of: "content", isCareful: isCareful)) FROM ("
       + (try select("\(content) AS content", zone: zone)) + ")"
+  }
+
+  private func content(of column: QueryColumn?, isCareful: Bool) throws -> String {
+    guard let column else { return "1" }
+    let content = try source.expression(column)
+    guard isCareful, let type = try source.type(of: column) else { return content }
+    return "CASE WHEN typeof(\(content)) = '\(ColumnCodec.storage(of: type))' THEN \(content) END"
   }
 
   /// Returns the statement that computes one value over the records of each value of a column.
   mutating func aggregates(
-    _ function: QueryAggregate, of column: QueryColumn?, by group: QueryColumn, zone: Int64
+    _ function: QueryAggregate, of column: QueryColumn?, by group: QueryColumn, zone: Int64,
+    isCareful: Bool = false
   ) throws -> String {
-    let content = try column.map(source.expression) ?? "1"
+    let content = try content(of: column, isCareful: isCareful)
     let key = try source.expression(group)
     guard query.limit != nil || query.offset > 0 else {
-      return "SELECT \(key), \(function.rawValue)(\(content)) " + (try from(zone)) + " GROUP BY 1"
+      return "SELECT \(key), \(function.sql(of: content, isCareful: isCareful)) " + (try from(zone))
+        + " GROUP BY 1"
     }
-    return "SELECT key, \(function.rawValue)(content) FROM ("
+    return "SELECT key, \(function.sql(of: "content", isCareful: isCareful)) FROM ("
       + (try select("\(key) AS key, \(content) AS content", zone: zone)) + ") GROUP BY key"
   }
 
@@ -269,5 +281,13 @@ struct IndexChoice {
     case .compare(.id, .equal, _), .isOneOf(.id, _), .isAmong(.id, _, _), .matches: mayUse = false
     default: break
     }
+  }
+}
+
+extension QueryAggregate {
+  /// The function of a content; a careful sum is two columns.
+  fileprivate func sql(of content: String, isCareful: Bool) -> String {
+    guard self == .sum, isCareful else { return "\(rawValue)(\(content))" }
+    return "sum((\(content)) >> 32), sum((\(content)) & 4294967295)"
   }
 }

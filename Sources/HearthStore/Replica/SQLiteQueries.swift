@@ -83,50 +83,96 @@ package final class SQLiteQueries {
   }
 
   /// Computes one value over the records of a query; nil if there is none.
+  ///
+  /// A sum beyond the greatest number is that number.
   package func value(
     _ function: QueryAggregate, of column: QueryColumn?, _ query: RecordQuery, in zone: ZoneID
   ) throws -> Value? {
-    let source = try QueryTable.table(of: query.type, in: sources)
-    return try connection.run {
+    try carefully(function) { isCareful -> Value?? in
       var compiler = try QueryCompiler(query, in: sources)
       let sql = try compiler.aggregate(
-        function, of: column, zone: try zones.recordNumber(of: zone))
+        function, of: column, zone: try zones.recordNumber(of: zone), isCareful: isCareful)
       let statement = try bound(sql, compiler.parameters)
-      guard try statement.step() else { return nil }
       defer { statement.reset() }
-      let type = try function == .count ? nil : column.flatMap(source.type)
+      guard try statement.step() else { return .some(nil) }
       if case .id = column, function != .count {
-        return statement.isNull(0) ? nil : .bytes(statement.blob(0))
+        return .some(statement.isNull(0) ? nil : .bytes(statement.blob(0)))
       }
-      let value = try ColumnCodec.value(in: 0, as: type ?? .int, of: statement)
-      return value == .null ? nil : value
+      let type = try type(of: function, column, query)
+      guard let value = try SQLiteQueries.outcome(0, function, type, isCareful, of: statement)
+      else { return nil }
+      return .some(value == .null ? nil : value)
     }
   }
 
   /// Computes one value over the records of each value of a column, in no order.
+  ///
+  /// A sum beyond the greatest number is that number.
   package func values(
     _ function: QueryAggregate, of column: QueryColumn?, by group: QueryColumn,
     _ query: RecordQuery, in zone: ZoneID
   ) throws -> [(group: Value, value: Value)] {
-    let source = try QueryTable.table(of: query.type, in: sources)
-    return try connection.run {
+    let kind = try QueryTable.table(of: query.type, in: sources).type(of: group) ?? .bytes
+    return try carefully(function) { isCareful in
       var compiler = try QueryCompiler(query, in: sources)
       let sql = try compiler.aggregates(
-        function, of: column, by: group, zone: try zones.recordNumber(of: zone))
+        function, of: column, by: group, zone: try zones.recordNumber(of: zone),
+        isCareful: isCareful)
       let statement = try bound(sql, compiler.parameters)
       defer { statement.reset() }
-      let kind = try source.type(of: group) ?? .bytes
-      let type = try function == .count ? nil : column.flatMap(source.type)
+      let type = try type(of: function, column, query)
       var values: [(Value, Value)] = []
       while try statement.step() {
-        values.append(
-          (
-            try ColumnCodec.value(in: 0, as: kind, of: statement),
-            try ColumnCodec.value(in: 1, as: type ?? .int, of: statement)
-          ))
+        guard let value = try SQLiteQueries.outcome(1, function, type, isCareful, of: statement)
+        else { return nil }
+        values.append((try ColumnCodec.value(in: 0, as: kind, of: statement), value))
       }
       return values
     }
+  }
+
+  /// Runs a reading as SQLite computes it, and carefully if a value is in its way.
+  ///
+  /// That is one of another type than its field's, or a sum that is too large. Anybody can write
+  /// such values.
+  ///
+  /// - Parameter body: Returns nil if something is in the way.
+  private func carefully<Result>(
+    _ function: QueryAggregate, _ body: (_ isCareful: Bool) throws -> Result?
+  ) throws -> Result {
+    try connection.run {
+      do {
+        if let result = try body(false) { return result }
+      } catch let error as StoreError where function == .sum && error.code == .failed {
+        // An overflow is an error of SQLite's; any other one occurs again.
+      }
+      guard let result = try body(true) else {
+        throw StoreError(.corrupt, "a column of the node's database has a value of another type")
+      }
+      return result
+    }
+  }
+
+  private func type(
+    of function: QueryAggregate, _ column: QueryColumn?, _ query: RecordQuery
+  ) throws -> FieldType {
+    guard function != .count, let column else { return .int }
+    return try QueryTable.table(of: query.type, in: sources).type(of: column) ?? .int
+  }
+
+  /// The value that a statement computed; nil if it is none of its type.
+  private static func outcome(
+    _ place: Int32, _ function: QueryAggregate, _ type: FieldType, _ isCareful: Bool,
+    of statement: Statement
+  ) throws -> Value? {
+    guard ColumnCodec.fits(place, type, of: statement) else { return nil }
+    guard function == .sum, isCareful, !statement.isNull(place) else {
+      return try ColumnCodec.value(in: place, as: type, of: statement)
+    }
+    let (upper, lower) = (statement.int(place), statement.int(place + 1))
+    let whole = upper + lower >> 32
+    if let high = Int32(exactly: whole) { return .int(Int64(high) << 32 | lower & 0xffff_ffff) }
+    return .int(whole < 0 ? .min : .max)
   }
 
   private func columns(_ fields: [FieldID], of source: QueryTable) throws -> String {

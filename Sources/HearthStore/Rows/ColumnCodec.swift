@@ -34,6 +34,23 @@ enum ColumnCodec {
     }
   }
 
+  /// SQLite's name for the storage class of a declared type's values.
+  static func storage(of type: FieldType) -> String {
+    switch type {
+    case .bool, .int: "integer"
+    case .text: "text"
+    case .bytes: "blob"
+    }
+  }
+
+  /// Whether a column has nothing, or a value of its declared type.
+  static func fits(_ column: Int32, _ type: FieldType, of statement: Statement) -> Bool {
+    switch (statement.storage(column), type) {
+    case (.null, _), (.integer, .bool), (.integer, .int), (.text, .text), (.blob, .bytes): true
+    default: false
+    }
+  }
+
   /// Reads all rows of a statement whose columns have these types.
   static func rows(
     of statement: Statement, as types: some Collection<FieldType>

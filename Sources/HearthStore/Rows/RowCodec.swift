@@ -172,7 +172,7 @@ struct RowCodec {
       if case .register(let register) = entry.field, register.isPartial { continue }
       mask |= 1 << UInt64(place)
     }
-    let statement = try connection.statement(table.update(mask))
+    let statement = try connection.queryStatement(table.update(mask))
     try statement.bind(state.life.isDeleted ? 0 : 1).bind(meta(of: state))
     for (place, column) in table.columns.enumerated() where mask & 1 << UInt64(place) != 0 {
       try bind(state, column, to: statement)

@@ -47,14 +47,18 @@ final class TypeTable: Sendable {
     insert = "INSERT INTO \(table)(zone, id, alive, meta\(names)) VALUES(?, ?, ?, ?\(marks))"
   }
 
-  /// The texts of ``update(_:)`` requested so far; there are few, one per combination of columns.
+  /// The texts of ``update(_:)`` requested last, one per combination of columns.
   private let updates = Mutex<[UInt64: String]>([:])
+
+  private static let maximumUpdates = 128
 
   /// Returns the statement that writes the columns whose bits are set, the incarnation and `meta`.
   func update(_ mask: UInt64) -> String {
     updates.withLock { updates in
       if let present = updates[mask] { return present }
       let text = makeUpdate(mask)
+      // Whoever changes records chooses the columns.
+      if updates.count >= TypeTable.maximumUpdates { updates.removeAll() }
       updates[mask] = text
       return text
     }

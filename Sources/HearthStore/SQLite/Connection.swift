@@ -205,7 +205,9 @@ final class Connection {
     return statement
   }
 
-  /// Returns the prepared statement of a program's query; only the last ones are kept.
+  /// Returns a prepared statement of a kind of which there may be many.
+  ///
+  /// That is a program's query, or an update of some columns. Only the last ones are kept.
   ///
   /// - Throws: the errors of ``statement(_:)``.
   func queryStatement(_ sql: String) throws -> Statement {

@@ -46,7 +46,7 @@ struct Need: DerivedRow {
     Set(articles.flatMap(\.labels)).sorted().map { label in
       var need = Need()
       need.label = label
-      need.pieces = articles.filter { $0.labels.contains(label) }.reduce(0) { $0 + $1.quantity }
+      need.pieces = articles.filter { $0.labels.contains(label) }.reduce(0) { $0 &+ $1.quantity }
       return need
     }
   }
