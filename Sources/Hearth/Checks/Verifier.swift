@@ -146,7 +146,8 @@ struct Verifier: NodeWork {
       found.pending = try store.pending.entries(in: zone.id).count
       found.digest = try store.read { try engine.digest(of: zone.id) }
       if found.isLogSound, comparing,
-        let fault = try ZoneAudit(engine: engine).auditRecords(of: zone.id, nowMilliseconds: now())
+        let fault = try ZoneAudit(engine: engine).auditRecords(
+          of: zone.id, after: audit, withDigest: found.digest, nowMilliseconds: now())
       {
         found.faults.append(fault)
       }

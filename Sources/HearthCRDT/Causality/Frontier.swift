@@ -197,19 +197,26 @@ public struct Frontier: Hashable, Sendable {
   /// Nil if a cited change is already known, since nobody cites a change again, or is beyond the
   /// greatest number.
   package func raised(by difference: FrontierDifference) -> Frontier? {
-    if difference.isEmpty { return self }
+    var result = self
+    return result.raise(by: difference) ? result : nil
+  }
+
+  /// Raises this frontier by a difference like ``raised(by:)``, in place.
+  ///
+  /// - Returns: False if it cannot be raised, and is what it was.
+  package mutating func raise(by difference: FrontierDifference) -> Bool {
     guard
       difference.heads.allSatisfy({
         $0.sequence > self[$0.author] && $0.sequence <= Frontier.maximumSequence
       })
-    else { return nil }
+    else { return false }
     if difference.heads.count <= 2 {
-      var result = self
-      for head in difference.heads { result.advance(head.author, to: head.sequence) }
-      return result
+      for head in difference.heads { advance(head.author, to: head.sequence) }
+    } else {
+      let news = difference.heads.map { Entry(author: $0.author, sequence: $0.sequence) }
+      entries = Frontier.merged(entries, news, combining: max)
     }
-    let news = difference.heads.map { Entry(author: $0.author, sequence: $0.sequence) }
-    return Frontier(sortedEntries: Frontier.merged(entries, news, combining: max))
+    return true
   }
 
   /// The marks of one device's incarnations only.

@@ -80,15 +80,18 @@ package struct RecordLimits: Equatable, Sendable {
 
   private func of(_ edit: TextEdit) -> UInt64 {
     switch edit {
-    case .insert(let text, _): UInt64(Limits.editWeight + text.unicodeScalars.count)
+    case .insert(let text, _): UInt64(Limits.editWeight + text.scalarCount)
     case .erase(let span): UInt64(Limits.editWeight + max(0, span.count) / Limits.editWeight)
     }
   }
 
   /// Whether an operation can reach a limit.
   package func mayLimit(_ body: Operation.Body) -> Bool {
-    if case .assign(let id, _) = body, id.kind == .history { return true }
-    return cost(of: body) != nil
+    switch body {
+    case .include, .edit: true
+    case .assign(let id, _) where id.kind == .history: true
+    default: cost(of: body) != nil
+    }
   }
 
   private func charge(

@@ -179,18 +179,6 @@ extension String.UnicodeScalarView.Iterator {
   }
 }
 
-extension [UInt8] {
-  /// Appends characters; O(n) in them, however much text there is already.
-  mutating func append(utf8Of scalars: ArraySlice<Unicode.Scalar>) {
-    // Nearly all pieces of most texts are ASCII, whose bytes are copied at once.
-    if scalars.allSatisfy(\.isASCII) {
-      append(contentsOf: scalars.lazy.map { UInt8(truncatingIfNeeded: $0.value) })
-    } else {
-      for scalar in scalars { append(contentsOf: scalar.utf8) }
-    }
-  }
-}
-
 // MARK: - Edits
 
 extension TextEdit {

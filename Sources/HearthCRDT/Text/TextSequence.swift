@@ -82,7 +82,7 @@ package struct TextSequence: Equatable, Sendable {
   package mutating func apply(_ edit: TextEdit, dot: Dot, past: Frontier) {
     if let named = edit.named, named.dot != dot, !past.covers(named.dot) { return }
     switch edit {
-    case .insert(let text, let anchor): insert(Array(text.unicodeScalars), anchor, dot)
+    case .insert(let text, let anchor): insert(text.scalars, anchor, dot)
     case .erase(let span): erase(span)
     }
   }

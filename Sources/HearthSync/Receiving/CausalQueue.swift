@@ -57,8 +57,8 @@ struct CausalQueue {
   /// The segments of this batch with an applied change, by author.
   private var taken: [Author: [OpenedSegment]] = [:]
   private var judged: JudgedLogs
-  /// The missing cause of each log's next change that was tried last.
-  private var lacking: [Author: MissingCause] = [:]
+  /// The missing cause of each queue's next change that was tried last.
+  private var lacking: [MissingCause?] = []
   /// The queues that wait for changes of other logs in this batch.
   private var waits = QueueWaits()
   /// Whether the epochs of segments were over for their authors, as far as that was judged.
@@ -98,6 +98,7 @@ struct CausalQueue {
       let sorted = own.sorted { $0.first != $1.first ? $0.first < $1.first : $0.last > $1.last }
       queues.append((author, sorted[...]))
     }
+    lacking = [MissingCause?](repeating: nil, count: queues.count)
   }
 
   /// Processes segments until no log can advance.
@@ -119,12 +120,12 @@ struct CausalQueue {
       refused += queues[place].segments
       queues[place].segments = []
     }
-    for queue in queues {
+    for (place, queue) in queues.enumerated() {
       if !causes.isControlZone {
         contradictions += contradictions(among: queue.segments, zone.head(of: queue.author))
       }
       for segment in queue.segments {
-        waiting.append(waiting(segment, in: zone))
+        waiting.append(waiting(segment, for: lacking[place], in: zone))
       }
     }
   }
@@ -147,14 +148,14 @@ struct CausalQueue {
   private mutating func advance(_ place: Int, on zone: inout ZoneState) throws -> Bool {
     let author = queues[place].author
     var moved = false
-    lacking[author] = nil
+    lacking[place] = nil
     while try step(place, on: &zone) {
       moved = true
       // The log's next change was just found to lack something.
-      if lacking[author] != nil { break }
+      if lacking[place] != nil { break }
     }
     if moved { waits.wake(by: author, reaching: zone.head(of: author).sequence) }
-    if let cause = lacking[author], !cause.isControl { waits.wait(place, for: cause.dot) }
+    if let cause = lacking[place], !cause.isControl { waits.wait(place, for: cause.dot) }
     return moved
   }
 
@@ -189,7 +190,7 @@ struct CausalQueue {
     if isOver(segment, after: head) { return refuse(segment, at: place, after: head, in: zone) }
     let before = head.sequence
     Probe.partOfSegmentKnown.hit(if: segment.first <= before)
-    guard try take(segment, from: &head, on: &zone) else {
+    guard try take(segment, at: place, from: &head, on: &zone) else {
       queues[place].segments.removeFirst()
       impossible.append(segment)
       return true
@@ -232,7 +233,7 @@ struct CausalQueue {
     _ segment: OpenedSegment, at place: Int, after head: LogHead, in zone: ZoneState
   ) -> Bool {
     if let missing = missingCause(of: segment, after: head, in: zone) {
-      lacking[head.author] = missing
+      lacking[place] = missing
       return false
     }
     queues[place].segments.removeFirst()
@@ -321,12 +322,12 @@ struct CausalQueue {
   ///
   /// - Returns: False if the log's very first change is impossible, so there is nothing to keep.
   private mutating func take(
-    _ segment: OpenedSegment, from head: inout LogHead, on zone: inout ZoneState
+    _ segment: OpenedSegment, at place: Int, from head: inout LogHead, on zone: inout ZoneState
   ) throws -> Bool {
     if evidence != nil, taken[head.author]?.last?.digest != segment.digest {
       taken[head.author, default: []].append(segment)
     }
-    lacking[head.author] = nil
+    lacking[place] = nil
     let before = head.sequence
     seen.begin(with: head)
     while head.sequence < segment.last, head.forkedAt == nil {
@@ -351,13 +352,14 @@ struct CausalQueue {
         in: change.seen, controlSeen: controlSeen, zone, claims: judged.claims)
       if let missing {
         Probe.partOfSegmentTaken.hit(if: head.sequence >= segment.first)
-        lacking[head.author] = missing
+        lacking[place] = missing
         break
       }
       var past = seen
       if !Mutant.forgetsOwnPast.isActive { past.advance(head.author, to: head.sequence) }
       guard
-        try hasSeen(change, after: head, past: past, controlSeen: controlSeen, in: zone)
+        try hasSeen(
+          change, of: place, after: head, past: past, controlSeen: controlSeen, in: zone)
       else { break }
       ready.append(change)
       (head.seen, head.controlSeen) = (seen, controlSeen)
@@ -410,10 +412,16 @@ struct CausalQueue {
   ///
   /// If it cannot, its log is held back from this change on.
   private mutating func hasSeen(
-    _ change: Change, after head: LogHead, past: Frontier, controlSeen: Frontier,
+    _ change: Change, of place: Int, after head: LogHead, past: Frontier, controlSeen: Frontier,
     in zone: ZoneState
   ) throws -> Bool {
     guard let evidence, !change.seen.isEmpty || !change.controlSeen.isEmpty else { return true }
+    if judged.claims.isEmpty, ends.isEmpty,
+      CitationJudge.isEvident(
+        change, past: past, controlSeen: controlSeen, in: zone, evidence.control)
+    {
+      return true
+    }
     let judge = CitationJudge(
       data: .init(
         zone: zone, room: causes.room, claims: judged.claims, uncertain: judged.uncertain,
@@ -435,7 +443,7 @@ struct CausalQueue {
       if !isCertain { judged.noteUncertain(change.dot) }
       return true
     case .missing(let dot, let isControl):
-      lacking[head.author] = MissingCause(dot: dot, isControl: isControl)
+      lacking[place] = MissingCause(dot: dot, isControl: isControl)
       return false
     case .refuted(let kind, let cited, let isControl, let isCertain):
       Probe.falseClaimSeen.hit()
@@ -458,7 +466,9 @@ struct CausalQueue {
     forks.append(fork)
   }
 
-  private func waiting(_ segment: OpenedSegment, in zone: ZoneState) -> Waiting {
+  private func waiting(
+    _ segment: OpenedSegment, for missing: MissingCause?, in zone: ZoneState
+  ) -> Waiting {
     let head = zone.head(of: segment.author)
     var wait = PendingWait(
       isPartlyApplied: segment.first <= head.sequence && segment.agrees(with: head))
@@ -484,7 +494,7 @@ struct CausalQueue {
     // A segment without a missing cause of its own waits behind a partly applied segment of its
     // log.
     let cause =
-      lacking[segment.author]
+      missing
       ?? MissingCause(
         dot: Dot(author: segment.author, sequence: head.sequence + 1), isControl: false)
     wait.missing = cause.dot

@@ -71,6 +71,24 @@ struct CitationJudge {
     var isCertain = true
   }
 
+  /// Whether a change only cites the newest changes of logs that go on, and its author had seen all
+  /// that those had seen.
+  ///
+  /// That is what most changes do; they need no judge, who would say that they are proven.
+  static func isEvident(
+    _ change: Change, past: Frontier, controlSeen: Frontier, in zone: ZoneState,
+    _ control: ZoneState
+  ) -> Bool {
+    func isNewest(_ cited: CitedHead, in zone: ZoneState, by seen: Frontier) -> Bool {
+      let head = zone.head(of: cited.author)
+      return cited.sequence == head.sequence && cited.hash == CitedHead.prefix(of: head.hash)
+        && head.forkedAt == nil && seen.covers(head.seen) && controlSeen.covers(head.controlSeen)
+    }
+    return zone.forkEnds.isEmpty && control.forkEnds.isEmpty
+      && change.seen.heads.allSatisfy { isNewest($0, in: zone, by: past) }
+      && change.controlSeen.heads.allSatisfy { isNewest($0, in: control, by: controlSeen) }
+  }
+
   /// Judges a change whose causes are applied.
   ///
   /// - Parameters:

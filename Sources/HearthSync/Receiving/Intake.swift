@@ -63,12 +63,18 @@ struct Intake {
   /// - Parameters:
   ///   - blobs: New segments; duplicates and pending ones are skipped.
   ///   - isRebuilding: Whether all of it was applied before, so that no opening is spared.
-  init(_ blobs: [[UInt8]], waiting entries: [PendingEntry], isRebuilding: Bool = false) {
+  ///   - opened: What a check has just opened of the new segments.
+  init(
+    _ blobs: [[UInt8]], waiting entries: [PendingEntry], isRebuilding: Bool = false,
+    opened: OpenedMemory? = nil
+  ) {
     var seen = Set(entries.map(\.digest))
     fresh = Intake.ordered(
       blobs.map { (segmentDigest($0), $0) }.filter { seen.insert($0.0).inserted })
-    memory = OpenedMemory(
-      received: fresh.reduce(0) { $0 + $1.bytes.count }, isBounded: !isRebuilding)
+    memory =
+      opened
+      ?? OpenedMemory(
+        received: fresh.reduce(0) { $0 + $1.bytes.count }, isBounded: !isRebuilding)
     for entry in entries {
       waiting[entry.digest] = Waiting(entry: entry, bytes: nil, stored: entry)
     }
@@ -236,7 +242,8 @@ struct Intake {
       fresh[next].bytes = []
       next += 1
     }
-    return Sealed(digest: fresh[next].digest, bytes: fresh[next].bytes, waited: nil)
+    let (digest, bytes) = fresh[next]
+    return Sealed(digest: digest, bytes: bytes, waited: nil, opened: memory.take(digest))
   }
 
   /// Notes the segments that a queue refused.

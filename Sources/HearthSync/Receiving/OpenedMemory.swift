@@ -51,14 +51,18 @@ struct OpenedMemory {
   /// Takes out a segment that is opened now; nil if it has to be opened again, which is charged.
   mutating func take(_ entry: PendingEntry) -> OpenedSegment? {
     guard entry.reason == .cause else { return nil }
-    if let segment = segments.removeValue(forKey: entry.digest) {
-      weight -= segment.weight
-      byteCount -= segment.bytes.count
-      return segment
-    }
+    if let segment = take(entry.digest) { return segment }
     spent[entry.authorTag, default: 0] += entry.byteCount
     charged[entry.digest, default: (entry.authorTag, 0)].bytes += entry.byteCount
     return nil
+  }
+
+  /// Takes out a segment that is opened now; nil if it is not in memory.
+  mutating func take(_ digest: Identifier) -> OpenedSegment? {
+    guard let segment = segments.removeValue(forKey: digest) else { return nil }
+    weight -= segment.weight
+    byteCount -= segment.bytes.count
+    return segment
   }
 
   /// Notes that a segment was applied to its end, which is worth any opening.

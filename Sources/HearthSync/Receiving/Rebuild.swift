@@ -17,16 +17,19 @@ package enum Rebuild {
   }
 
   /// Rebuilds a zone in which an author's last changes may have been taken back before.
+  ///
+  /// - Parameter opened: What a check has just opened of the zone's log.
   static func rebuild(
-    _ zone: ZoneID, without author: Author?, in engine: inout Engine<some Store>,
-    nowMilliseconds: UInt64
+    _ zone: ZoneID, without author: Author?, opened: OpenedMemory? = nil,
+    in engine: inout Engine<some Store>, nowMilliseconds: UInt64
   ) throws {
     let before = engine
     do {
       let frontier = try engine.zone(zone).frontier
       let proven = try engine.zone(zone).forkEnds
       try engine.store.transaction {
-        try rebuildWithin(zone, in: &engine, nowMilliseconds: nowMilliseconds)
+        try rebuildWithin(
+          zone, opened: opened, in: &engine, nowMilliseconds: nowMilliseconds)
         let reached = try engine.zone(zone).frontier
         let short = frontier.entries.filter {
           $0.author != author && reached[$0.author] < $0.sequence && proven[$0.author] == nil
@@ -65,11 +68,13 @@ package enum Rebuild {
 
   /// The work of ``rebuild(_:nowMilliseconds:)`` within its transaction.
   ///
-  /// - Parameter draft: Where logs stand in the snapshot whose records are in the zone's draft; nil
-  ///   to take the records from the zone's base.
+  /// - Parameters:
+  ///   - draft: Where logs stand in the snapshot whose records are in the zone's draft; nil to take
+  ///     the records from the zone's base.
+  ///   - opened: What a check has just opened of the zone's log.
   static func rebuildWithin(
-    _ zone: ZoneID, onto draft: SnapshotEnds? = nil, in engine: inout Engine<some Store>,
-    nowMilliseconds: UInt64
+    _ zone: ZoneID, onto draft: SnapshotEnds? = nil, opened: OpenedMemory? = nil,
+    in engine: inout Engine<some Store>, nowMilliseconds: UInt64
   ) throws {
     let place = try engine.place(of: zone)
     if draft == nil { Work.rebuilds.add(1) }
@@ -91,8 +96,8 @@ package enum Rebuild {
     }
     try engine.store.facts.set(StateDigest.checkedDigestFact(of: zone), to: nil)
     let report = try ZoneIntake.receive(
-      blobs, in: zone, ends: ends, isRebuilding: true, by: &engine, nowMilliseconds: nowMilliseconds
-    )
+      blobs, in: zone, ends: ends, isRebuilding: true, opened: opened, by: &engine,
+      nowMilliseconds: nowMilliseconds)
     engine.unprovenForks += report.evidence
     Probe.rebuiltWithUnsealed.hit(if: unsealed.contains(where: { !$0.isEmpty }))
     for encoded in unsealed where !Mutant.rebuildForgetsUnsealed.isActive {

@@ -30,7 +30,7 @@ struct ReceivedBatch<S: Store> {
 
   init(
     _ blobs: [[UInt8]], in zone: ZoneState, ends: [LogHead], isRebuilding: Bool,
-    by engine: Engine<S>, nowMilliseconds: UInt64
+    opened: OpenedMemory? = nil, by engine: Engine<S>, nowMilliseconds: UInt64
   ) throws {
     self.zone = zone
     self.engine = engine
@@ -42,7 +42,8 @@ struct ReceivedBatch<S: Store> {
     base = isRebuilding ? try BaseSnapshot(engine: engine).baseHeads(of: zone) : []
     let membership = engine.membership(of: zone.group)
     intake = Intake(
-      blobs, waiting: try engine.store.pending.entries(in: zone.id), isRebuilding: isRebuilding)
+      blobs, waiting: try engine.store.pending.entries(in: zone.id), isRebuilding: isRebuilding,
+      opened: opened)
     readiness = try PendingKnowledge.readiness(
       of: zone, membership, isRebuilding: isRebuilding,
       hasNews: intake.hasFresh(ofMembersOf: zone, membership),
@@ -221,16 +222,17 @@ struct ReceivedBatch<S: Store> {
   private func judgements(of queue: CausalQueue) -> [Judged?] {
     var result = [Judged?](repeating: nil, count: queue.ready.count)
     guard zone.kind == .data, !Mutant.judgesOnlyOwn.isActive else { return result }
+    let seen = queue.seen
     var runs: [Author: Run] = [:]
     for (place, change) in queue.ready.enumerated() {
       let author = change.dot.author
       if !change.controlSeen.isEmpty {
-        let run = runs[author] ?? Run(control: queue.seen.control(of: author))
+        let run = runs[author] ?? Run(control: seen.control(of: author))
         judge(run, of: queue, &result)
         // The queue has let only changes pass that raise what their authors had seen.
         runs[author] = Run(control: run.control.raised(by: change.controlSeen) ?? run.control)
       }
-      runs[author, default: Run(control: queue.seen.control(of: author))].places.append(place)
+      runs[author, default: Run(control: seen.control(of: author))].places.append(place)
     }
     for run in runs.values { judge(run, of: queue, &result) }
     return result

@@ -13,11 +13,31 @@ struct SeenWalk {
     let control: Frontier
   }
 
-  private var heads: [Author: (seen: Frontier, control: Frontier)] = [:]
+  /// What an author had seen at its last change.
+  private struct Known {
+    var seen = Frontier()
+    var control = Frontier()
+
+    /// Goes on by the author's next change, in place.
+    mutating func pass(_ change: Change) -> Seen {
+      // The queue has let only changes pass that raise what their authors had seen.
+      _ = seen.raise(by: change.seen)
+      _ = control.raise(by: change.controlSeen)
+      var past = seen
+      if !Mutant.forgetsOwnPast.isActive {
+        past.advance(change.dot.author, to: change.dot.sequence - 1)
+      }
+      return Seen(past: past, control: control)
+    }
+  }
+
+  private var heads: [Author: Known] = [:]
 
   /// Notes what a log's author had seen before the first change, unless that is known.
   mutating func begin(with head: LogHead) {
-    if heads[head.author] == nil { heads[head.author] = (head.seen, head.controlSeen) }
+    if heads[head.author] == nil {
+      heads[head.author] = Known(seen: head.seen, control: head.controlSeen)
+    }
   }
 
   /// What a log's author had seen of the membership operations before the first change.
@@ -25,14 +45,6 @@ struct SeenWalk {
 
   /// What the author of the next change had seen.
   mutating func next(_ change: Change) -> Seen {
-    let author = change.dot.author
-    var (seen, control) = heads[author] ?? (Frontier(), Frontier())
-    // The queue has let only changes pass that raise what their authors had seen.
-    seen = seen.raised(by: change.seen) ?? seen
-    control = control.raised(by: change.controlSeen) ?? control
-    heads[author] = (seen, control)
-    var past = seen
-    if !Mutant.forgetsOwnPast.isActive { past.advance(author, to: change.dot.sequence - 1) }
-    return Seen(past: past, control: control)
+    heads[change.dot.author, default: Known()].pass(change)
   }
 }

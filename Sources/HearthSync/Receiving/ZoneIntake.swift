@@ -21,17 +21,19 @@ enum ZoneIntake {
   }
 
   /// Receives segments, also during a rebuild, in which held-back logs end where they ended before.
+  ///
+  /// - Parameter opened: What a check has just opened of the segments.
   static func receive(
     _ blobs: [[UInt8]], in zone: ZoneID, ends: [LogHead], isRebuilding: Bool = false,
-    by engine: inout Engine<some Store>, nowMilliseconds: UInt64
+    opened: OpenedMemory? = nil, by engine: inout Engine<some Store>, nowMilliseconds: UInt64
   ) throws -> ReceiveReport {
     let place = try engine.place(of: zone)
     let group = engine.zones[place].group
     var received: (zone: ZoneState, clock: HybridClock, report: ReceiveReport)?
     try engine.store.transaction {
       var batch = try ReceivedBatch(
-        blobs, in: engine.zones[place], ends: ends, isRebuilding: isRebuilding, by: engine,
-        nowMilliseconds: nowMilliseconds)
+        blobs, in: engine.zones[place], ends: ends, isRebuilding: isRebuilding, opened: opened,
+        by: engine, nowMilliseconds: nowMilliseconds)
       while let slice = try batch.nextSlice() { try batch.receive(slice) }
       try batch.finish()
       received = (batch.zone, batch.clock, batch.report)

@@ -135,7 +135,8 @@ package struct ZoneState: Sendable {
 
   /// Whether an author's log is applied up to a change, or up to the log's earlier end.
   func reaches(_ author: Author, _ sequence: UInt64) -> Bool {
-    frontier[author] >= min(sequence, (forkEnds[author] ?? .max) - 1)
+    let reached = frontier[author]
+    return reached >= sequence || reached >= (forkEnds[author] ?? .max) - 1
   }
 
   /// The frontier for the question of whether a change still has to arrive.
