@@ -41,6 +41,24 @@ struct FolderBoundsTests {
     }
   }
 
+  @Test("Chunks of attachments: beyond the bound, those that this device gives are named too")
+  func givenChunks() throws {
+    let scratch = Scratch()
+    var bounds = FolderBounds()
+    bounds.maximumNamesPerDirectory = 3
+    let names = (1...6 as ClosedRange<UInt8>).map {
+      BlobName(kind: .attachment, scope: zone, digest: testDigest([$0]))
+    }.sorted()
+    for name in names.prefix(5) { scratch.write(pathOf(name), [1]) }
+    let transport = scratch.transport(bounds: bounds)
+    #expect(try transport.list(zoneTag: zone).attachments == Array(names.prefix(3)))
+    // The last one is not there, and has to be given.
+    let over = try transport.list(
+      zoneTag: zone, preferring: ListingPreference(chunks: Set(names.suffix(2).map(\.digest))))
+    #expect(over.attachments == Array(names.prefix(3)) + [names[4]])
+    #expect(over.problems.map(\.hidesData) == [true])
+  }
+
   @Test("Names altogether: one author's flood does not push out another's segments")
   func namesOfListing() throws {
     let scratch = Scratch()

@@ -91,6 +91,17 @@ struct RelayRemovalTests {
     #expect(line.batches == [3])
   }
 
+  @Test("Chunks of attachments are asked for many at a time, and once too")
+  func chunks() async throws {
+    let chunks = (0..<RelayLimits.maximumBatchItems + 1).map {
+      BlobName(kind: .attachment, scope: zone, digest: Identifier(high: 7, low: UInt64($0)))
+    }
+    try await transport().remove(chunks)
+    #expect(line.batches == [RelayLimits.maximumBatchItems, 1])
+    try await transport().remove(chunks)
+    #expect(line.batches.count == 2)
+  }
+
   @Test("So many are remembered, and of more those that were refused last")
   func bounds() async throws {
     let most = RelayNotes.maximumRefusedRemovals

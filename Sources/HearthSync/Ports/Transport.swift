@@ -81,6 +81,8 @@ package protocol Transport {
   func publish(_ name: BlobName, _ bytes: [UInt8]) async throws
   /// Removes an invitation bundle or chunk; it need not exist.
   func remove(_ name: BlobName) async throws
+  /// Removes several such blobs, in few round trips if the transport can.
+  func remove(_ names: [BlobName]) async throws
   /// Names the segments that will be fetched next, in order, so that a remote transport can
   /// prefetch several at once.
   ///
@@ -110,6 +112,10 @@ extension Transport {
   package func expect(_ names: [SegmentName]) {}
 
   package func remove(_ names: [SegmentName]) async throws {
+    for name in names { try await remove(name) }
+  }
+
+  package func remove(_ names: [BlobName]) async throws {
     for name in names { try await remove(name) }
   }
 

@@ -10,15 +10,18 @@ struct AttachmentExchange<Turns: ReplicaTurns, Link: Transport> {
 
   /// The most chunks of a zone that a node knows of.
   ///
-  /// Whoever can write to a transport can name more there; those beyond are not noted, and so not
-  /// removed either.
-  private static var maximumChunks: Int { 65_536 }
+  /// That is more than one member can store in a relay's mailbox (200,000), and than a folder's
+  /// listing names. Those beyond are noted when others are forgotten; until then they are not
+  /// removed.
+  private static var maximumChunks: Int { 262_144 }
 
-  /// The most chunks of a zone that one exchange removes.
+  /// The most chunks of a zone that one exchange notes, so that no turn becomes long.
+  private static var maximumNotes: Int { 4_096 }
+
+  /// The most chunks of a zone that one exchange removes: three requests to a relay.
   ///
-  /// Each is a request of its own. Whoever fills a transport with chunks must not make everybody's
-  /// syncs long.
-  private static var maximumRemovals: Int { 256 }
+  /// Whoever fills a transport with chunks must not make everybody's syncs long.
+  private static var maximumRemovals: Int { 1_024 }
 
   /// Gives and removes what is due in a zone.
   ///
@@ -28,16 +31,17 @@ struct AttachmentExchange<Turns: ReplicaTurns, Link: Transport> {
     of id: ZoneID, holding listing: TransportListing, isAlone: Bool,
     _ report: inout TransportReport
   ) async throws {
-    let listed = Set(listing.attachments.map(\.digest))
+    let names = listing.attachments.map(\.digest)
     let now = ports.nowMilliseconds
     let (tag, known) = try ports.turn { engine in
       let zone = try engine.zone(id)
       guard zone.kind == .data else { return (zone.tag, [KnownChunk]()) }
-      return (zone.tag, try Self.known(in: id, listed: listed, by: engine))
+      return (zone.tag, try Self.known(in: id, listed: names, by: engine))
     }
     func name(_ digest: Identifier) -> BlobName {
       BlobName(kind: .attachment, scope: tag, digest: digest)
     }
+    let listed = Set(names)
     for chunk in known where chunk.isWanted && !listed.contains(chunk.digest) {
       guard
         let bytes = try ports.turn({ try $0.store.attachments.bytes(of: chunk.digest, in: id) })
@@ -47,21 +51,33 @@ struct AttachmentExchange<Turns: ReplicaTurns, Link: Transport> {
       report.publishedBytes += bytes.count
     }
     guard isAlone else { return }
-    let over = known.lazy.filter { $0.isOver(at: now) && listed.contains($0.digest) }
-    for chunk in over.prefix(Self.maximumRemovals) {
-      try await ports.transport.remove(name(chunk.digest))
-    }
+    let over = known.filter { $0.isOver(at: now) && listed.contains($0.digest) }
+    guard !over.isEmpty else { return }
+    try await ports.transport.remove(Self.due(of: over, at: now).map { name($0.digest) })
   }
 
-  /// What this node knows of a zone's chunks, with those that the transport lists.
+  /// What this node knows of a zone's chunks, after it has noted some that it did not.
   private static func known(
-    in id: ZoneID, listed: Set<Identifier>, by engine: Engine<Turns.Replicas>
+    in id: ZoneID, listed: [Identifier], by engine: Engine<Turns.Replicas>
   ) throws -> [KnownChunk] {
     let known = try engine.store.attachments.chunks(of: id)
-    let news = listed.subtracting(known.map(\.digest)).sorted()
-      .prefix(max(0, maximumChunks - known.count))
+    let room = min(maximumNotes, maximumChunks - known.count)
+    guard room > 0 else { return known }
+    let digests = Set(known.map(\.digest))
+    let news = Array(listed.lazy.filter { !digests.contains($0) }.prefix(room))
     guard !news.isEmpty else { return known }
-    try engine.store.transaction { try engine.store.attachments.note(Array(news), in: id) }
+    try engine.store.transaction { try engine.store.attachments.note(news, in: id) }
     return known
+  }
+
+  /// Those of some chunks that this exchange removes.
+  ///
+  /// A relay lets only managers remove what others stored. The choice moves on every hour, so that
+  /// what a device may remove is not behind what it may not for ever.
+  private static func due(of chunks: [KnownChunk], at now: UInt64) -> [KnownChunk] {
+    guard chunks.count > maximumRemovals else { return chunks }
+    let hour = now / (60 * 60 * 1_000)
+    let start = Int(hour % UInt64(chunks.count)) * maximumRemovals % chunks.count
+    return Array((chunks[start...] + chunks[..<start]).prefix(maximumRemovals))
   }
 }

@@ -195,13 +195,26 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
 
   // MARK: One zone
 
+  /// Lists a zone on the transport.
+  ///
+  /// Only a folder may hold more than its listing names; it is told which chunks it is given.
+  private func list(_ id: ZoneID) async throws -> TransportListing {
+    let canDecay = ports.transport.canDecay
+    let (tag, preference) = try ports.turn { engine in
+      let zone = try engine.zone(id)
+      let given = canDecay ? try engine.store.attachments.chunks(of: id) : []
+      let chunks = Set(given.lazy.filter(\.isWanted).map(\.digest))
+      return (zone.tag, ListingPreference(of: zone, giving: chunks))
+    }
+    return try await ports.transport.list(zoneTag: tag, preferring: preference)
+  }
+
   /// Takes what is new of a zone on the transport.
   ///
   /// - Returns: The transport's listing of the zone.
   @discardableResult
   package mutating func pull(_ id: ZoneID) async throws -> TransportListing {
-    let zone = try ports.turn { try $0.zone(id) }
-    let listing = try await ports.transport.list(of: zone)
+    let listing = try await list(id)
     // Problems that concern no single zone are in the listing of each.
     report.problems += listing.problems.filter { !report.problems.contains($0) }
     try await checkOwnLives(in: id, listing)

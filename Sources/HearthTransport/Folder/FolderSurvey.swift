@@ -316,6 +316,23 @@ extension FolderSurvey {
         }
         survey.chunks.append(name)
       }
+      if kind == .attachment, isExactPlace, files.isOverfull || files.isCut {
+        survey.surveyGiven(in: directory)
+      }
+    }
+  }
+
+  /// Names the chunks that this node gives and that are there, if there are too many to name all.
+  private mutating func surveyGiven(in directory: borrowing Directory) {
+    for digest in preferred.chunks.sorted() {
+      let name = BlobName(kind: .attachment, scope: zoneTag, digest: digest)
+      guard let file = FolderLayout.path(of: name)?.last else { continue }
+      do throws(SystemFault) {
+        if try directory.kind(FolderName(file)) == .file { chunks.append(name) }
+      } catch {
+        // What cannot be looked at is given again.
+        continue
+      }
     }
   }
 

@@ -63,6 +63,18 @@ extension RelayTransport {
     }
   }
 
+  /// Removes chunks of attachments as segments are removed, and other blobs one by one.
+  package func remove(_ names: [BlobName]) async throws {
+    let chunks = names.filter { $0.kind == .attachment }
+    for (zoneTag, group) in Dictionary(grouping: chunks, by: \.scope).sorted(by: {
+      $0.key < $1.key
+    }) {
+      try await removeOnce(
+        group.map { (RelayName.attachment($0).bytes, $0.digest) }, in: client.access(zoneTag))
+    }
+    for name in names where name.kind != .attachment { try await remove(name) }
+  }
+
   /// Removes entries, except those whose removal the relay has refused before.
   func removeOnce(
     _ entries: [(name: [UInt8], digest: Identifier)], in access: MailboxAccess

@@ -216,13 +216,10 @@ package final class RelayTransport: Transport {
   }
 
   package func remove(_ name: BlobName) async throws {
+    if name.kind == .attachment { return try await remove([name]) }
     let (access, place) = try place(of: name)
     guard let access else { return }
-    if name.kind == .attachment {
-      try await removeOnce([(place, name.digest)], in: access)
-    } else {
-      try await remove([place], in: access)
-    }
+    try await remove([place], in: access)
   }
 
   /// Returns the grant for a recipient in a rekey handoff; nil if there is none.
