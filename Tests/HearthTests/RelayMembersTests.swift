@@ -217,6 +217,24 @@ struct RelayMembersTests {
     #expect(try await anna.listed(in: home.zone, at: address) == before)
     withExtendedLifetime(home.family) {}
   }
+
+  @Test("A mailbox without room for so many removals begins anew, and holds what is of use")
+  func begunAnew() async throws {
+    let home = try await home(["Anna", "Ben", "Cleo"])
+    let (anna, cleo) = (home.nodes[0], home.nodes[2])
+    let address = home.shelf.address
+    try await write(1, by: cleo, in: home)
+    _ = try await cleo.sync()
+    let junk = try await cleo.storeJunk(in: home.zone, at: address)
+    _ = try await anna.sync()
+    let lines = try await anna.repairMailboxes(of: home.group, at: address, maximumEntries: 1)
+    #expect(lines.count == 2 && lines.allSatisfy { $0.hasSuffix("starts again") }, "\(lines)")
+    for node in home.nodes + [anna] { _ = try await node.sync() }
+    let listed = try await anna.listed(in: home.zone, at: address)
+    #expect(!listed.isEmpty && listed.isDisjoint(with: junk))
+    #expect(try await Family.digests(home.nodes, home.zone).count == 1)
+    withExtendedLifetime(home.family) {}
+  }
 }
 
 extension Node {
@@ -372,6 +390,19 @@ extension Node {
       names.append(name)
     }
     return names
+  }
+
+  /// Repairs a group's mailboxes that have little room, and returns what was cleared.
+  fileprivate func repairMailboxes(
+    of group: GroupID, at address: String, maximumEntries: UInt64
+  ) async throws -> [String] {
+    let repair = RelayMailboxRepair(
+      of: RelayMailboxes(at: try relay(address), with: core.replicas),
+      maximumEntries: maximumEntries)
+    guard case .cleared(let lines) = try await repair.repair(group, mayClear: true) else {
+      return []
+    }
+    return lines
   }
 
   /// How many names of segments of a device nobody needs: those that are here, one far beyond its

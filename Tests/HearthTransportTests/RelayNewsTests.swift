@@ -14,6 +14,10 @@ private final class SaidLine: RelayClientConnection {
   /// What is told without asking; nil where the log is listed.
   var told: [RelayHeader]?
   var listings = 0
+  /// What is stored whenever the log is listed, by position.
+  var more: ((UInt64) -> RelayHeader)?
+  /// The head that is claimed; nil for the true one.
+  var claimed: UInt64?
 
   init() throws {
     address = try RelayAddress(
@@ -51,13 +55,16 @@ private final class SaidLine: RelayClientConnection {
 
   private func list(_ mailbox: Identifier, after: UInt64) -> RelayOutcome {
     listings += 1
+    if let more, log.count < 1_000 {
+      for _ in 0..<2 { log.append(more(UInt64(log.count) + 1)) }
+    }
     // A page of two at a time.
     let page = log.dropFirst(Int(after)).prefix(2)
     let through = Int(after) + page.count
     return .reply(
       .listing(
         RelayListing(
-          headers: Array(page), through: UInt64(through), head: UInt64(log.count),
+          headers: Array(page), through: UInt64(through), head: claimed ?? UInt64(log.count),
           chain: chain(mailbox, through))))
   }
 }
@@ -143,6 +150,28 @@ struct RelayNewsTests {
     line.log += [header(2), header(3)]
     let listing = try await transport.list(zoneTag: zone)
     #expect(listing.problems.count == 1 && listing.segments.map(\.first) == [1, 2, 3])
+  }
+
+  @Test("A log that grows as fast as it is listed ends where it ended when the listing began")
+  func growing() async throws {
+    line.log = (1...3).map { header($0) }
+    line.more = { self.header($0) }
+    let first = try await listed()
+    #expect(first == Array(1...UInt64(first.count)) && first.count <= 10)
+    #expect(try await listed().count > first.count)
+    #expect(line.log.count < 40)
+  }
+
+  @Test("A log that is longer than any relay keeps is refused in words")
+  func endless() async throws {
+    line.log = [header(1)]
+    line.claimed = RelayMailboxIndex.maximumEntries + 1
+    do {
+      _ = try await listed()
+      Issue.record("an endless log was listed")
+    } catch let error as TransportError {
+      #expect(error.code == .relayInconsistent && error.message.contains("no relay keeps"))
+    }
   }
 
   @Test("What could not be stored of a log is stored by a later round that learns nothing new")

@@ -72,6 +72,13 @@ struct AttachmentUse: NodeWork {
     }
   }
 
+  /// The chunks that records of a zone need; nil while records may be missing here, or are of a
+  /// newer version.
+  func clearNeeds(of zone: ZoneID) async throws -> Set<Identifier>? {
+    let needed = try await needed(in: zone)
+    return try needed.isKnown && isComplete(engine.zone(zone)) ? needed.chunks : nil
+  }
+
   /// Whether a look decides: it is clear what is needed, or it was not for too long.
   ///
   /// - Parameter last: when the look before was due. Time in which nobody looked does not count.

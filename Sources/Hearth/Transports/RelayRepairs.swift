@@ -50,8 +50,9 @@ struct RelayRepairs: NodeWork {
     for group in groups {
       let name = dataZones().first { $0.group == group }?.name ?? group.hex
       do {
-        let repair = try await RelayMailboxRepair(of: RelayMailboxes(at: relay, with: replicas))
-          .repair(group, mayClear: isRead)
+        let repair = try await RelayMailboxRepair(
+          of: RelayMailboxes(at: relay, with: replicas), needing: needed(in: group)
+        ).repair(group, mayClear: isRead)
         repairs.append(RelayRepairReport(group: group, name: name, repair: repair))
       } catch let error as TransportError {
         // The repairs of the other groups are reported all the same.
@@ -63,5 +64,14 @@ struct RelayRepairs: NodeWork {
     if let fault, !isDone { throw HearthError(.offline, "\(fault)", cause: fault) }
     try relay.client.keep()
     return (repairs, try await node.sync())
+  }
+
+  /// The chunks of attachments that records of a group need, of each zone of which that is clear.
+  private func needed(in group: GroupID) async throws -> [ZoneID: Set<Identifier>] {
+    var needed: [ZoneID: Set<Identifier>] = [:]
+    for zone in dataZones() where zone.group == group {
+      needed[zone.id] = try await AttachmentUse(core: core).clearNeeds(of: zone.id)
+    }
+    return needed
   }
 }

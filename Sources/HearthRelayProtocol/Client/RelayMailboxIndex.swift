@@ -21,6 +21,8 @@ package struct RelayMailboxIndex: Sendable, Equatable {
   /// The most names to keep of one mailbox; a relay's own limit of entries is lower, so that no
   /// member can bring it about.
   package static let maximumNames = 1_000_000
+  /// The most entries of a log that a client lists; no relay's limit of entries is as high.
+  package static let maximumEntries: UInt64 = 2_000_000
   private static let version: UInt8 = 1
 
   /// Creates an empty index.

@@ -68,6 +68,20 @@ package struct RelayRosterReport: Hashable, Sendable {
     self.guests = guests
   }
 
+  /// The bytes that all keys stored.
+  package var usedBytes: UInt64 { sum(\.usedBytes) }
+
+  /// The entries that all keys appended, live or not.
+  package var entries: UInt64 { sum(\.entries) }
+
+  /// A sum over all keys, which ends at the greatest number: a relay may state any.
+  private func sum(_ value: (RelaySeat) -> UInt64) -> UInt64 {
+    (seats + [guests]).reduce(0) { total, seat in
+      let (next, isOver) = total.addingReportingOverflow(value(seat))
+      return isOver ? .max : next
+    }
+  }
+
   /// The digest in ``RelayOpened/roster``: 16 bytes over the roster's keys and ranks.
   package static func digest(managers: Set<[UInt8]>, authors: Set<[UInt8]>) -> Bytes16 {
     let listed =

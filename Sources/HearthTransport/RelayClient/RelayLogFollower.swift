@@ -112,19 +112,33 @@ struct RelayLogFollower {
     return true
   }
 
-  /// Lists the log to its end.
+  /// The most pages of one listing: an honest relay fills them, and needs half as many.
+  private static let maximumPages = 2_000
+
+  /// Lists the log to the end that it has when the listing begins.
+  ///
+  /// Later entries belong to the next round: a relay whose log grows as fast as it is listed must
+  /// not make this one endless.
   ///
   /// - Returns: false if the log does not continue the known part.
+  /// - Throws: `TransportError.relayInconsistent` if the log is longer than any relay keeps.
   private func list(_ index: inout RelayMailboxIndex) async throws -> Bool {
-    while true {
+    var end: UInt64?
+    for _ in 0..<RelayLogFollower.maximumPages {
       let before = index.position
       let question = RelayQuestion.list(
         after: index.position, limit: RelayLimits.maximumListItems)
       guard case .listing(let page) = try await client.reply(index.mailbox, question)
       else { return false }
       guard index.take(page), index.count <= RelayMailboxIndex.maximumNames else { return false }
-      if page.through == page.head { return true }
+      let last = end ?? page.head
+      guard last <= RelayMailboxIndex.maximumEntries else { break }
+      if index.position >= last { return true }
       guard index.position > before else { return false }
+      end = last
     }
+    throw RelayWords(place: client.place).inconsistent(
+      "its log of a mailbox takes more than \(RelayLogFollower.maximumPages) pages or "
+        + "\(RelayMailboxIndex.maximumEntries) entries, which no relay keeps")
   }
 }

@@ -7,9 +7,24 @@ import HearthSync
 /// What an owner's or admin's device does about mailboxes at a relay that somebody has damaged.
 package struct RelayMailboxRepair<Turns: ReplicaTurns> {
   private let mailboxes: RelayMailboxes<Turns>
+  /// The chunks of attachments that records need, of each zone of which that can be said.
+  private let needed: [ZoneID: Set<Identifier>]
+  /// From so many entries on a mailbox begins anew, as what was cleared keeps its row.
+  private let maximumEntries: UInt64
 
-  package init(of mailboxes: RelayMailboxes<Turns>) {
+  /// - Parameters:
+  ///   - mailboxes: the mailboxes at one relay.
+  ///   - needed: the chunks of attachments that records need, of each zone of which that can be
+  ///     said. Of the others, those are of no use that nobody needed when this device last looked.
+  ///   - maximumEntries: from how many entries on a mailbox begins anew: half of what a relay
+  ///     allows, because what is removed one by one takes as many again.
+  package init(
+    of mailboxes: RelayMailboxes<Turns>, needing needed: [ZoneID: Set<Identifier>] = [:],
+    maximumEntries: UInt64 = 400_000
+  ) {
     self.mailboxes = mailboxes
+    self.needed = needed
+    self.maximumEntries = maximumEntries
   }
 
   private var relay: RelayTransport { mailboxes.relay }
@@ -107,9 +122,12 @@ package struct RelayMailboxRepair<Turns: ReplicaTurns> {
 
   // MARK: Clearing
 
-  /// From so many entries on a mailbox begins anew, as what was cleared keeps its row: half of what
-  /// a relay allows unless its operator says otherwise.
-  private static var maximumEntries: UInt64 { 1_000_000 }
+  /// What an author who is no manager stored in a mailbox and nobody can use.
+  private struct Junk {
+    let holder: String
+    let names: [[UInt8]]
+    let byteCount: Int
+  }
 
   /// Takes away what members who are no managers, and others, stored in a zone's mailbox and nobody
   /// can use.
@@ -124,35 +142,61 @@ package struct RelayMailboxRepair<Turns: ReplicaTurns> {
     let opening = try await relay.client.open(access)
     let list = try mailboxes.list(of: zone.group, relayID: opening.relayID)
     let report = try await relay.rosters.roster(of: access)
+    let found = try await junk(in: access, zone, report, list)
+    let missing = try missing(of: zone, in: access.mailbox)
+    // Each removal is an entry of its own: there may be no room for them all.
+    let removals = UInt64(found.reduce(0) { $0 + $1.names.count })
+    var isFull = report.entries > maximumEntries || report.entries + removals > maximumEntries
     var lines: [String] = []
+    if missing > 0 || !isFull { lines = try await remove(found, of: zone, in: access) }
+    let after = try await relay.rosters.roster(of: access)
+    isFull = isFull || after.entries > maximumEntries
+    guard isFull || after.usedBytes > opening.opened.quotaBytes / 4 * 3 else { return lines }
+    guard missing == 0 else {
+      return lines + [
+        "not the whole mailbox of \(zone.name), although it is almost full: \(missing) files in "
+          + "it are not here, and others may need them"
+      ]
+    }
+    try await relay.client.reset(access)
+    return lines + ["the whole mailbox of \(zone.name), which starts again"]
+  }
+
+  /// What everybody who is no manager stored in a mailbox and nobody can use.
+  private func junk(
+    in access: MailboxAccess, _ zone: ZoneState, _ report: RelayRosterReport, _ list: RelayList
+  ) async throws -> [Junk] {
     let nobody = [UInt8](repeating: 0, count: SigningPublicKey.count)
     let others = report.seats.filter { $0.rank != .manager } + [report.guests]
+    var found: [Junk] = []
     for seat in others where seat.usedBytes > 0 {
       let key = seat.key.isEmpty ? nobody : seat.key
-      let junk = try await junk(of: key, in: access, zone)
-      guard !junk.names.isEmpty else { continue }
-      for start in stride(from: 0, to: junk.names.count, by: RelayLimits.maximumBatchItems) {
-        let end = min(junk.names.count, start + RelayLimits.maximumBatchItems)
-        try await relay.remove(Array(junk.names[start..<end]), in: access)
-      }
-      lines.append(
-        "\(junk.names.count) files, \(junk.bytes >> 10) KiB, that \(list.holder(of: seat.key)) "
-          + "stored in the mailbox of \(zone.name) and nobody can use")
+      let (names, byteCount) = try await junk(of: key, in: access, zone)
+      guard !names.isEmpty else { continue }
+      found.append(Junk(holder: list.holder(of: seat.key), names: names, byteCount: byteCount))
     }
-    let after = try await relay.rosters.roster(of: access)
-    let all = after.seats + [after.guests]
-    let bytes = all.reduce(UInt64(0)) { $0 + $1.usedBytes }
-    let entries = all.reduce(UInt64(0)) { $0 + $1.entries }
-    if bytes > opening.opened.quotaBytes / 4 * 3 || entries > RelayMailboxRepair.maximumEntries {
-      let missing = try missing(of: zone, in: access.mailbox)
-      if missing == 0 {
-        try await relay.client.reset(access)
-        lines.append("the whole mailbox of \(zone.name), which starts again")
-      } else {
+    return found
+  }
+
+  /// Removes what nobody can use, as far as the mailbox has room for the removals.
+  ///
+  /// - Returns: what was removed of whom, in words.
+  private func remove(
+    _ found: [Junk], of zone: ZoneState, in access: MailboxAccess
+  ) async throws -> [String] {
+    var lines: [String] = []
+    do {
+      for junk in found {
+        for start in stride(from: 0, to: junk.names.count, by: RelayLimits.maximumBatchItems) {
+          let end = min(junk.names.count, start + RelayLimits.maximumBatchItems)
+          try await relay.remove(Array(junk.names[start..<end]), in: access)
+        }
         lines.append(
-          "not the whole mailbox of \(zone.name), although it is almost full: \(missing) files in "
-            + "it are not here, and others may need them")
+          "\(junk.names.count) files, \(junk.byteCount >> 10) KiB, that \(junk.holder) stored in "
+            + "the mailbox of \(zone.name) and nobody can use")
       }
+    } catch let error as TransportError where error.code == .relayMailboxFull {
+      lines.append("some of what nobody can use in the mailbox of \(zone.name), until it was full")
     }
     return lines
   }
@@ -174,14 +218,28 @@ package struct RelayMailboxRepair<Turns: ReplicaTurns> {
   private func missingAttachments(
     of zone: ZoneState, in mailbox: Identifier
   ) throws -> Int {
-    let dispensable = Set(
-      try engine.store.attachments.chunks(of: zone.id)
-        .filter { $0.byteCount > 0 || $0.releasedMilliseconds != nil }.map(\.digest))
+    let here = Set(
+      try engine.store.attachments.chunks(of: zone.id).filter { $0.byteCount > 0 }.map(\.digest))
+    let idle = try idleChunks(of: zone)
     return (relay.client.index(of: mailbox)?.sortedNames ?? []).count {
       guard case .attachment(let name)? = RelayName($0, zoneTag: zone.tag) else { return false }
-      return !dispensable.contains(name.digest)
+      return !here.contains(name.digest) && !idle(name.digest)
     }
   }
+
+  /// Returns which chunks of attachments no record needs.
+  ///
+  /// A mailbox may hold more than a node knows of, so what is known does not decide.
+  private func idleChunks(of zone: ZoneState) throws -> (Identifier) -> Bool {
+    if let needed = needed[zone.id] { return { !needed.contains($0) } }
+    let released = Set(
+      try engine.store.attachments.chunks(of: zone.id)
+        .filter { $0.releasedMilliseconds != nil }.map(\.digest))
+    return { released.contains($0) }
+  }
+
+  /// The most pages of one author's names: an honest relay needs a tenth.
+  private static var maximumPages: Int { 1_000 }
 
   /// The entries of an author that are of no use, as far as this device has read the log.
   private func junk(
@@ -191,18 +249,18 @@ package struct RelayMailboxRepair<Turns: ReplicaTurns> {
     let hasAll = try !UselessFiles(engine: engine).beganFromSnapshot(zone.id)
     var segments: [SegmentName: RelayHeader] = [:]
     var junk: [RelayHeader] = []
-    let released = Set(
-      try engine.store.attachments.chunks(of: zone.id)
-        .filter { $0.releasedMilliseconds != nil }.map(\.digest))
-    var after: UInt64 = 0
-    while after < last {
+    let isIdle = try idleChunks(of: zone)
+    var (after, seen) = (UInt64(0), UInt64(0))
+    for _ in 0..<RelayMailboxRepair.maximumPages where after < last {
       let page = try await relay.rosters.names(
         storedBy: author, in: access, after: after, limit: RelayLimits.maximumListItems)
-      for header in page.headers where header.position <= last {
+      // Each entry counts once, whatever a relay says.
+      for header in page.headers where header.position > seen && header.position <= last {
+        seen = header.position
         switch RelayName(header.name, zoneTag: zone.tag) {
         case .segment(let name): segments[name] = header
         case .chunk: if hasAll { junk.append(header) }
-        case .attachment(let name): if released.contains(name.digest) { junk.append(header) }
+        case .attachment(let name): if isIdle(name.digest) { junk.append(header) }
         case .capsule, .grant, nil: junk.append(header)
         }
       }

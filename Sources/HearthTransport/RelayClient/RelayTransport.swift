@@ -31,6 +31,8 @@ package final class RelayTransport: Transport {
   private(set) var spoilt: Set<SegmentName> = []
   /// The most mismatching segments to remember.
   private static let maximumSpoilt = 65_536
+  /// What the last listing of each zone made of its mailbox's log.
+  private var listings: [Identifier: Listed] = [:]
   /// The listener and the counts for the progress of transfers.
   var listener: TransferListener?
   var meter: TransferMeter
@@ -59,10 +61,30 @@ package final class RelayTransport: Transport {
 
   // MARK: Listing
 
+  /// A zone's listing, and the point of the log to which it belongs.
+  private struct Listed {
+    let cursor: RelayCursor?
+    let chain: Bytes32
+    let listing: TransportListing
+  }
+
   /// Lists what the relay holds of a zone; requests only new entries.
   package func list(zoneTag: Identifier) async throws -> TransportListing {
     let follower = RelayLogFollower(client: client)
     let (index, problem) = try await follower.update(client.access(zoneTag))
+    var listing = listing(of: index, zoneTag)
+    if let problem { listing.problems.insert(problem, at: 0) }
+    return listing
+  }
+
+  /// The names of a log as a listing.
+  ///
+  /// A mailbox may hold hundreds of thousands, and most rounds bring nothing new: it is made anew
+  /// only where the log is another one.
+  private func listing(of index: RelayMailboxIndex, _ zoneTag: Identifier) -> TransportListing {
+    if let known = listings[zoneTag], known.cursor == index.cursor, known.chain == index.chain {
+      return known.listing
+    }
     var listing = TransportListing()
     var strange = 0
     for bytes in index.sortedNames {
@@ -77,13 +99,13 @@ package final class RelayTransport: Transport {
     listing.segments.sort()
     listing.snapshots.sort()
     listing.attachments.sort()
-    if let problem { listing.problems.append(problem) }
     if strange > 0 {
       listing.problems.append(
         TransportProblem(
           place: place, fault: "\(strange) entries have names that this program does not know",
           remedy: "update this program if others use a newer one", hidesData: false))
     }
+    listings[zoneTag] = Listed(cursor: index.cursor, chain: index.chain, listing: listing)
     return listing
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import HearthCRDT
 import HearthStore
+import HearthSync
 import HearthTransport
 import Synchronization
 import Testing
@@ -90,6 +91,35 @@ struct AttachmentTransportTests {
     #expect(try await bens.attachments.content(of: scan).count == large.count)
   }
 
+  @Test("A repair clears at once what no record names, and nothing that one names")
+  func repaired() async throws {
+    let family = try Family()
+    let relay = try RelayShelf()
+    let anna = try await HearthNode.open(at: family.home("Anna"), app, as: .new(person: "Anna"))
+    let zone = try await anna.shared.zone(named: "Family", create: true)
+    try await anna.addRelay(relay.address)
+    let ben = try await HearthNode.open(at: family.home("Ben"), app, as: .new(person: "Ben"))
+    guard case .joined(let bens) = try await ben.join(try await zone.invite()) else { return }
+    let scans = [
+      try #require(try await receipt(zone, [1, 2, 3]).scan),
+      try #require(try await receipt(bens, [4, 5, 6]).scan),
+    ]
+    for node in [anna, ben, anna] { try await node.sync() }
+    // Anna's device looks once a day what is needed, and has done so.
+    for number in [1, 2] as [UInt8] {
+      try await ben.node.storeChunk([9, number], in: zone.zone, at: relay.address)
+      try await anna.sync()
+    }
+    let repaired = try await anna.node.transports.repair(relay: relay.address)
+    let lines = repaired.repairs.flatMap { report -> [String] in
+      guard case .cleared(let lines) = report.repair else { return [] }
+      return lines
+    }
+    #expect(lines.contains { $0.hasPrefix("2 files") }, "\(lines)")
+    let left = try await anna.node.listed(in: zone.zone, at: relay.address)
+    #expect(left == Set(scans.flatMap(\.reference.chunks)))
+  }
+
   @Test("A transaction that is refused leaves no content behind")
   func denied() async throws {
     let family = try Family()
@@ -153,5 +183,20 @@ struct AttachmentTransportTests {
     let annas = try #require(await again.shared.zones().first)
     let scan = try #require(try await annas.get(kept.id)?.scan)
     #expect(Array(try await annas.attachments.content(of: scan)) == [1, 2, 3])
+  }
+}
+
+extension Node {
+  /// Stores a chunk that no record names at a relay, as a changed program may.
+  fileprivate func storeChunk(_ bytes: [UInt8], in zone: ZoneID, at address: String) async throws {
+    let name = BlobName(
+      kind: .attachment, scope: try engine.zone(zone).tag, digest: segmentDigest(bytes))
+    try await relay(address).publish(name, bytes)
+  }
+
+  /// The chunks of attachments that a relay holds.
+  fileprivate func listed(in zone: ZoneID, at address: String) async throws -> Set<Identifier> {
+    let listing = try await relay(address).list(zoneTag: engine.zone(zone).tag)
+    return Set(listing.attachments.map(\.digest))
   }
 }
