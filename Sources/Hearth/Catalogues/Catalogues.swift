@@ -5,6 +5,7 @@ import HearthSync
 /// The public catalogues that a node follows.
 package struct Catalogues: Sendable {
   let node: Node
+  var reach = CatalogueReach.standard
 
   /// Returns the followed catalogues, in order of name.
   package func list() async throws -> [KeptCatalogue] {
@@ -13,13 +14,13 @@ package struct Catalogues: Sendable {
 
   /// Follows a catalogue: trusts the key in its address, and fetches it.
   ///
-  /// An unreachable catalogue is followed and fetched later.
+  /// An unreachable catalogue is followed and fetched later. No exchange waits for its place.
   ///
   /// - Parameter folder: the folder that contains it, if the address names no relay.
   /// - Throws: `invalid`, and the error that rejects its first copy.
   package func follow(_ address: String, folder: String?) async throws -> CatalogueRefresh {
-    try await node.alone {
-      try await FollowedCatalogues(core: $0).follow(address, folder: folder)
+    try await node.workingPatiently {
+      try await FollowedCatalogues(core: $0, reach: reach).follow(address, folder: folder)
     }
   }
 
@@ -31,8 +32,13 @@ package struct Catalogues: Sendable {
   }
 
   /// Checks for newer versions of every followed catalogue; failures are reported and harmless.
+  ///
+  /// One place is asked after the other, as a large catalogue takes much memory. No exchange waits
+  /// for them.
   package func refresh() async throws -> [CatalogueRefresh] {
-    try await node.alone { try await FollowedCatalogues(core: $0).refresh() }
+    try await node.workingPatiently {
+      try await FollowedCatalogues(core: $0, reach: reach).refresh()
+    }
   }
 
   /// Returns the records of followed catalogues that meet conditions, from the local copies.
@@ -64,8 +70,8 @@ package struct Catalogues: Sendable {
   package func find(
     _ query: PublicQuery, atMost limit: Int, in name: String? = nil
   ) async throws -> (found: [FoundRecord], remarks: [String]) {
-    try await node.looking {
-      try await FollowedCatalogues(core: $0).find(query, atMost: limit, in: name)
+    try await node.workingPatiently {
+      try await FollowedCatalogues(core: $0, reach: reach).find(query, atMost: limit, in: name)
     }
   }
 

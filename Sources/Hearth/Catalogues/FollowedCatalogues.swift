@@ -2,10 +2,8 @@ import Foundation
 import HearthCRDT
 import HearthCrypto
 import HearthRelayProtocol
-import HearthSockets
 import HearthStore
 import HearthSync
-import HearthTransport
 
 /// The result of a check for a newer version of a catalogue.
 package struct CatalogueRefresh: Sendable {
@@ -28,8 +26,12 @@ package struct FoundRecord: Sendable {
 }
 
 /// The catalogues that a node follows: fetched, verified, stored, and read offline.
+///
+/// While a place is asked, other calls may change what is kept: what was brought counts only if the
+/// catalogue is still as it was.
 struct FollowedCatalogues: NodeWork {
   let core: NodeCore
+  var reach = CatalogueReach.standard
 
   private func catalogues() throws -> CatalogueStore { try core.catalogueFile.store() }
 
@@ -63,7 +65,7 @@ struct FollowedCatalogues: NodeWork {
     kept.folder = absolute
     kept.problem = nil
     do {
-      return try await refresh(kept)
+      return try await refresh(kept, isFollowed: false)
     } catch let error as TransportError where error.code == .relayUnreachable {
       kept.problem = "\(error)"
       try store.note(kept, .followed)
@@ -112,72 +114,72 @@ struct FollowedCatalogues: NodeWork {
   /// Checks for newer versions of every followed catalogue; failures are reported and harmless.
   func refresh() async throws -> [CatalogueRefresh] {
     var refreshed: [CatalogueRefresh] = []
-    for known in try list() {
-      var kept = known
-      var isOffline = false
+    for kept in try list() {
       do {
-        refreshed.append(try await refresh(kept))
-        continue
+        refreshed.append(try await refresh(kept, isFollowed: true))
       } catch let error as TransportError {
-        isOffline = error.code == .relayUnreachable
-        kept.problem = "\(error)"
+        let isOffline = error.code == .relayUnreachable
+        refreshed.append(try failed(kept, "\(error)", isOffline: isOffline))
       } catch let error as SyncError {
-        kept.problem = error.message
+        refreshed.append(try failed(kept, error.message, isOffline: false))
       } catch let error as HearthError {
-        kept.problem = error.message
+        refreshed.append(try failed(kept, error.message, isOffline: false))
       }
-      try catalogues().note(kept, .followed)
-      refreshed.append(
-        CatalogueRefresh(
-          kept: kept, isNew: false, problem: kept.problem, isOffline: isOffline))
     }
     return refreshed
   }
 
+  /// Notes why there is nothing newer of a catalogue, unless it is no longer followed.
+  private func failed(
+    _ kept: KeptCatalogue, _ problem: String, isOffline: Bool
+  ) throws -> CatalogueRefresh {
+    var known = try catalogues().catalogue(kept.address.catalogue.id, .followed)
+    known?.problem = problem
+    if let known { try catalogues().note(known, .followed) }
+    return CatalogueRefresh(
+      kept: known ?? kept, isNew: false, problem: problem, isOffline: isOffline)
+  }
+
   /// Fetches, verifies and stores one catalogue.
-  private func refresh(_ kept: KeptCatalogue) async throws -> CatalogueRefresh {
+  ///
+  /// - Parameter isFollowed: whether it has to be followed still when it has come.
+  private func refresh(
+    _ kept: KeptCatalogue, isFollowed: Bool
+  ) async throws -> CatalogueRefresh {
+    let present = try copy(of: kept)
+    let (reach, reader) = (reach, device)
+    let (offered, cursor) = try await reach.ask(kept.address, kept.folder, beside: replicas) {
+      try await reach.source(kept.address, kept.folder, reader).fetch(
+        since: present, cursor: present == nil ? nil : kept.cursor, greatest: kept.greatest)
+    }
     let store = try catalogues()
     let id = kept.address.catalogue.id
-    let source = try source(of: kept.address, folder: kept.folder)
-    var present: PublicCatalogue?
-    do {
-      present = try store.copy(of: id, .followed)
-    } catch let error as StoreError where error.code == .corrupt {
-      // A damaged copy is fetched whole.
-      present = nil
+    let known = try store.catalogue(id, .followed, evenForgotten: !isFollowed)
+    let isSame = known?.head == kept.head && known?.greatest == kept.greatest
+    guard isSame, known != nil || !isFollowed else {
+      return CatalogueRefresh(kept: known ?? kept, isNew: false, problem: nil, isOffline: false)
     }
-    let (offered, cursor) = try await source.fetch(
-      since: present, cursor: present == nil ? nil : kept.cursor, greatest: kept.greatest)
     var changed = kept
     changed.cursor = cursor
     changed.checkedAt = now()
     changed.problem = nil
-    let isNew = try offered.head.head.replaces(kept.greatest)
-    if isNew || present == nil {
+    let isNew = try offered.head.head.replaces(kept.greatest) || present == nil
+    if isNew {
       try store.replace(offered, of: changed, .followed)
     } else {
       try store.note(changed, .followed)
     }
     let stored = try store.catalogue(id, .followed) ?? changed
-    return CatalogueRefresh(
-      kept: stored, isNew: isNew || present == nil, problem: nil, isOffline: false)
+    return CatalogueRefresh(kept: stored, isNew: isNew, problem: nil, isOffline: false)
   }
 
-  /// Returns the place from which a catalogue is read.
-  func source(of address: CatalogueAddress, folder: String?) throws -> CatalogueSource {
-    if let relay = address.relay {
-      // A separate connection, so that the relay does not learn which household reads.
-      let link = RelayLink.shared(
-        relay,
-        RelayLink.Owner(
-          name: "reader \(device.hex)",
-          managerPair: { _ in throw HearthError(.notAllowed, "a reader cannot create mailboxes") }))
-      return CatalogueSource(
-        catalogue: address.catalogue,
-        place: .relay(
-          RelayCatalogue(reading: address.catalogue, over: WaitingConnection(link, replicas))))
+  /// The whole copy of a catalogue; nil if there is none, or a damaged one, which is fetched whole.
+  private func copy(of kept: KeptCatalogue) throws -> PublicCatalogue? {
+    do {
+      return try catalogues().copy(of: kept.address.catalogue.id, .followed)
+    } catch let error as StoreError where error.code == .corrupt {
+      return nil
     }
-    return CatalogueSource(catalogue: address.catalogue, place: .folder(folder ?? ""))
   }
 
   // MARK: Reading
@@ -237,12 +239,14 @@ struct FollowedCatalogues: NodeWork {
     var found: [FoundRecord] = []
     var remarks: [String] = []
     for kept in chosen {
-      let source = try source(of: kept.address, folder: nil)
       do {
         let present = try catalogues().records(
           of: kept.address.catalogue.id, .followed, type: query.type)
-        let (records, stale) = try await source.find(
-          query, atMost: limit, present: present, head: kept.head)
+        let (reach, reader) = (reach, device)
+        let (records, stale) = try await reach.ask(kept.address, kept.folder, beside: replicas) {
+          try await reach.source(kept.address, nil, reader).find(
+            query, atMost: limit, present: present, head: kept.head)
+        }
         found += records.map { FoundRecord(catalogue: kept.address.catalogue, record: $0) }
         if stale > 0 {
           remarks.append(

@@ -2,10 +2,8 @@ import Foundation
 import HearthCRDT
 import HearthCrypto
 import HearthRelayProtocol
-import HearthSockets
 import HearthStore
 import HearthSync
-import HearthTransport
 
 /// The result of publishing to one place.
 package struct PublishedPlace: Sendable {
@@ -39,6 +37,7 @@ package struct PublishReport: Sendable {
 /// The catalogues that a node publishes: it signs them and sends the records that changed.
 struct Publisher: NodeWork {
   let core: NodeCore
+  var reach = CatalogueReach.standard
 
   private static let fact = Fact(bytes: "publisher")
 
@@ -156,7 +155,7 @@ struct Publisher: NodeWork {
     var results: [PublishedPlace] = []
     for place in places {
       var result = PublishedPlace(place: place, address: try readers(place, of: catalogue))
-      await attempt(&result) { _ in
+      try await attempt(&result) { _ in
         let there = try await newest(at: place, of: catalogue)
         if let there, there.head.head.version > before?.head.head.version ?? 0 { before = there }
       }
@@ -174,8 +173,8 @@ struct Publisher: NodeWork {
     kept.checkedAt = now()
     try store.replace(next, of: kept, .own)
     for index in results.indices where results[index].failure == nil {
-      await attempt(&results[index]) { result in
-        try await send(next, as: publisher, of: catalogue, token: token, &result)
+      try await attempt(&results[index]) { result in
+        try await send(next, as: publisher, token: token, &result)
         try store.addTarget(result.place, of: id)
       }
     }
@@ -185,11 +184,15 @@ struct Publisher: NodeWork {
   }
 
   /// Runs a body for one place; its failure affects no other place.
+  ///
+  /// - Throws: `CancellationError`.
   private func attempt(
     _ result: inout PublishedPlace, _ body: (inout PublishedPlace) async throws -> Void
-  ) async {
+  ) async throws {
     do {
       try await body(&result)
+    } catch let error as CancellationError {
+      throw error
     } catch let error as TransportError {
       result.failure = "\(error)"
       result.isOffline = error.code == .relayUnreachable
@@ -225,10 +228,13 @@ struct Publisher: NodeWork {
     at place: String, of catalogue: CatalogueReference
   ) async throws -> PublicCatalogue? {
     let address = try readers(place, of: catalogue)
-    let source = try FollowedCatalogues(core: core).source(
-      of: address, folder: address.relay == nil ? place : nil)
+    let folder = address.relay == nil ? place : nil
+    let (reach, reader) = (reach, device)
     do {
-      return try await source.fetch(since: nil, cursor: nil, greatest: nil).0
+      return try await reach.ask(address, folder, beside: replicas) {
+        try await reach.source(address, folder, reader)
+          .fetch(since: nil, cursor: nil, greatest: nil).0
+      }
     } catch let error as TransportError where error.code == .relayRefused {
       return nil
     } catch is SyncError {
@@ -239,80 +245,19 @@ struct Publisher: NodeWork {
     }
   }
 
+  /// Sends a version to one place.
   private func send(
-    _ next: PublicCatalogue, as publisher: PublisherIdentity, of catalogue: CatalogueReference,
-    token: String?, _ result: inout PublishedPlace
+    _ next: PublicCatalogue, as publisher: PublisherIdentity, token: String?,
+    _ result: inout PublishedPlace
   ) async throws {
-    guard let relay = result.address.relay else {
-      let name = PublicPack.fileName(of: catalogue.id)
-      let path = URL(fileURLWithPath: result.place).appendingPathComponent(name).path
-      let bytes = PublicPack(next).encoded
-      let present = try? DurableFile.read(path, atMost: PublicLimits.maximumPackBytes)
-      guard present != bytes else { return }
-      try DurableFile.write(bytes, to: path, mode: 0o644)
-      result.sent = next.records.count
-      return
+    let known = try transports.list().first { $0.path == result.address.relay?.description }?.token
+    let delivery = CatalogueDelivery(
+      version: next, address: result.address, place: result.place, publisher: publisher,
+      sender: device, credential: try (token ?? known).map { try Base32.decode($0) } ?? [])
+    let done = try await reach.ask(result.address, result.place, beside: replicas) {
+      try await delivery.send()
     }
-    let known = try transports.list().first { $0.path == relay.description }?.token
-    let credential = try (token ?? known).map { try Base32.decode($0) } ?? []
-    let link = RelayLink.shared(
-      relay,
-      RelayLink.Owner(
-        name: "publisher \(device.hex)", credential: credential,
-        managerPair: { _ in publisher.signingPair }))
-    let remote = RelayCatalogue(
-      publishing: catalogue, by: publisher, over: WaitingConnection(link, replicas))
-    _ = try await remote.open()
-    try await send(next, to: remote, &result)
-  }
-
-  /// Stores the differences, removes retired records, and puts the head last.
-  private func send(
-    _ next: PublicCatalogue, to remote: RelayCatalogue, _ result: inout PublishedPlace
-  ) async throws {
-    var there: [[UInt8]: Bytes32] = [:]
-    var position: UInt64 = 0
-    while true {
-      let page = try await remote.list(after: position)
-      for header in page.headers where header.isLive { there[header.name] = header.digest }
-      guard page.through > position, page.through < page.head else { break }
-      position = page.through
-    }
-    var items: [RelayPut] = []
-    for record in next.records {
-      let before = there.removeValue(forKey: record.entryName)
-      guard before != RelayChain.digest(of: record.bytes) else { continue }
-      items.append(
-        RelayPut(name: record.entryName, isReplaceable: true, blob: record.bytes))
-    }
-    result.sent = items.count
-    let head = there.removeValue(forKey: PublicName.head)
-    if head != RelayChain.digest(of: next.head.bytes) {
-      items.append(
-        RelayPut(name: PublicName.head, isReplaceable: true, blob: next.head.bytes))
-    }
-    let retired = there.keys.sorted { $0.lexicographicallyPrecedes($1) }
-    result.removed = retired.count
-    var start = 0
-    while start < retired.count {
-      let end = min(start + RelayLimits.maximumBatchItems, retired.count)
-      try await remote.remove(Array(retired[start..<end]))
-      start = end
-    }
-    var batch: [RelayPut] = []
-    var byteCount = 0
-    for item in items {
-      let size = item.name.count + item.blob.count
-      if batch.count == PublicLimits.maximumBatchItems
-        || byteCount + size > RelayLimits.maximumBatchBytes
-      {
-        try await remote.put(batch)
-        batch = []
-        byteCount = 0
-      }
-      batch.append(item)
-      byteCount += size
-    }
-    if !batch.isEmpty { try await remote.put(batch) }
+    result.sent = done.sent
+    result.removed = done.removed
   }
 }

@@ -5,6 +5,7 @@ import HearthSync
 /// The public catalogues that a node publishes, and the key that signs them.
 package struct Publishing: Sendable {
   let node: Node
+  var reach = CatalogueReach.standard
 
   /// Returns the fingerprint of this node's publishing key; nil if there is none yet.
   package func fingerprint() async throws -> String? {
@@ -55,8 +56,16 @@ package struct Publishing: Sendable {
     _ drafts: [PublicRecord], named name: String, leastVersion: UInt64, to more: [String],
     token: String? = nil
   ) async throws -> PublishReport {
-    try await node.alone {
-      try await Publisher(core: $0).publish(
+    try await node.workingPatiently { core in
+      // No exchange waits for the places. One call follows the other: a version must not overtake
+      // a later one.
+      var isTaken = false
+      defer { if isTaken { core.publishingGate.giveBack() } }
+      try await core.replicas.whileWaiting {
+        await core.publishingGate.take()
+        isTaken = true
+      }
+      return try await Publisher(core: core, reach: reach).publish(
         drafts, named: name, leastVersion: leastVersion, to: more, token: token)
     }
   }

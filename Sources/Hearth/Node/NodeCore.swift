@@ -21,6 +21,8 @@ final class NodeCore {
   let folders: SharedFolders?
   let observers: ChangeObservers
   let gate = ExchangeGate()
+  /// Whose turn it is to publish catalogues, which waits for strangers' relays.
+  let publishingGate = ExchangeGate()
   /// The households that the last exchange admitted this node to, after its request.
   var lastAdmissions: [ZoneID] = []
   /// The report of the last exchange over all transports; joining ends with one.

@@ -35,16 +35,20 @@ struct SyncCommand: AsyncParsableCommand {
     if watch { return try await Watching(options: options).run() }
     let node = try await options.open()
     let (report, news) = try await PeopleNews.sync(node, checking: check ? .all : .some)
+    // The places of catalogues are strangers', and may take their time.
+    if !options.json {
+      for transport in report.transports where transport.failure == nil {
+        Output.print(SyncText.line(transport))
+        if check { for line in SyncText.mended(transport) { Output.print(line) } }
+      }
+      for line in news.lines { Output.print(line) }
+    }
     let catalogues = await SyncText.refresh(node)
     try await node.close()
     if options.json {
       try Output.json(SyncText.Document(report, catalogues: catalogues.refreshed))
     } else {
-      for transport in report.transports where transport.failure == nil {
-        Output.print(SyncText.line(transport))
-        if check { for line in SyncText.mended(transport) { Output.print(line) } }
-      }
-      for line in news.lines + catalogues.news { Output.print(line) }
+      for line in catalogues.news { Output.print(line) }
     }
     for remark in news.remarks + catalogues.warnings { Output.note(remark) }
     // A node may have no household to sync and still follow catalogues.
@@ -65,7 +69,6 @@ private struct Watching {
     let end: RoundEnd
     let report: SyncReport
     let news: PeopleNews
-    let catalogues: SyncText.Catalogues
   }
 
   private struct Event: Encodable {
@@ -75,8 +78,6 @@ private struct Watching {
   }
 
   private static let pauseAfterLockMilliseconds = 1_000
-  /// How long catalogues count as fresh: they change rarely, and rounds are frequent.
-  private static let catalogueMilliseconds: UInt64 = 3_600_000
 
   func run() async throws {
     let stop = StopSignals()
@@ -85,19 +86,15 @@ private struct Watching {
     var lastWords = ""
     var away: Set<String> = []
     var lastRemarks: [String] = []
-    var nextCatalogues: UInt64 = 0
+    var catalogues = CatalogueLook(isQuiet: options.json)
     Output.note("watching; interrupt to stop")
     while !stop.isStopped {
       do {
-        let now = Node.wallClock()
-        let round = try await round(refreshing: now >= nextCatalogues)
-        if now >= nextCatalogues { nextCatalogues = now + Watching.catalogueMilliseconds }
+        let round = try await round(&catalogues)
         rounds.watch.noteDatabase()
         tell(round.report, &lastWords)
         tellReturns(round.report, &away)
         tell(round.news, &lastRemarks)
-        if !options.json { for line in round.catalogues.news { Output.print(line) } }
-        for line in round.catalogues.warnings { Output.note(line) }
         try StandardStream.requireWritten()
         if try rounds.isMoreDue(after: round.end) {
           stop.onStop { [watch = rounds.watch] in watch.stop() }
@@ -109,17 +106,17 @@ private struct Watching {
       }
       guard await rounds.watch.wait() else { break }
     }
+    await catalogues.end()
     Output.note("stopped")
   }
 
   /// Opens the node, syncs and closes it, so that other commands can run in between.
-  private func round(refreshing: Bool) async throws -> Round {
+  private func round(_ catalogues: inout CatalogueLook) async throws -> Round {
     let node = try await options.open()
     let (report, news) = try await PeopleNews.sync(node)
-    let catalogues = refreshing ? await SyncText.refresh(node) : SyncText.Catalogues()
     let end = try await RoundEnd(of: node)
-    try await node.close()
-    return Round(end: end, report: report, news: news, catalogues: catalogues)
+    if await !catalogues.begin(with: node, now: Node.wallClock()) { try await node.close() }
+    return Round(end: end, report: report, news: news)
   }
 
   private func source() async throws -> NewsSource {
@@ -177,6 +174,47 @@ private struct Watching {
     for transport in report.transports where isNews(transport) {
       Output.print("\(MomentText.iso(now)) \(SyncText.line(transport))")
     }
+  }
+}
+
+/// The looks for newer catalogues beside the rounds of `sync --watch`.
+///
+/// No round waits for one: the places of catalogues are strangers', and may take their time.
+private struct CatalogueLook {
+  /// Whether news are left out.
+  let isQuiet: Bool
+  /// How long catalogues count as fresh: they change rarely, and rounds are frequent.
+  private static let freshMilliseconds: UInt64 = 3_600_000
+  private var next: UInt64 = 0
+  private var look: Task<Void, Never>?
+
+  init(isQuiet: Bool) { self.isQuiet = isQuiet }
+
+  /// Begins a look if one is due, with an open node that it closes.
+  ///
+  /// - Returns: whether it did.
+  mutating func begin(with node: Node, now: UInt64) async -> Bool {
+    guard now >= next else { return false }
+    next = now + CatalogueLook.freshMilliseconds
+    await end()
+    look = Task { [isQuiet] in
+      let found = await SyncText.refresh(node)
+      if !isQuiet { for line in found.news { Output.print(line) } }
+      for line in found.warnings { Output.note(line) }
+      do {
+        try await node.close()
+      } catch {
+        Output.note("hearth: warning: \(Style.safe("\(error)"))")
+      }
+    }
+    return true
+  }
+
+  /// Ends the look that goes on.
+  mutating func end() async {
+    look?.cancel()
+    await look?.value
+    look = nil
   }
 }
 

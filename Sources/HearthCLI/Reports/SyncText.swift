@@ -66,6 +66,8 @@ enum SyncText {
     do {
       result.refreshed = try await node.catalogues.refresh()
       (result.news, result.warnings) = PublicText.lines(result.refreshed)
+    } catch is CancellationError {
+      // Whoever stopped it needs no warning.
     } catch {
       result.warnings = ["hearth: warning: \(Style.safe("\(error)"))"]
     }

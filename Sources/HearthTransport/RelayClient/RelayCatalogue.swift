@@ -115,6 +115,16 @@ package final class RelayCatalogue {
     }
   }
 
+  /// The error for a relay that hands out more than a catalogue can have.
+  ///
+  /// - Parameter what: what there is too much of.
+  package func excess(of what: String) -> TransportError {
+    TransportError(
+      .relayInconsistent, place: place,
+      message: "the relay \(place) hands out \(what), more than any catalogue has",
+      remedy: "the local copy stays; ask the publisher for an address at another relay")
+  }
+
   private func unfit() -> TransportError {
     RelayWords(place: place).inconsistent("its answer does not match the request")
   }
