@@ -131,7 +131,15 @@ package struct RelayReadmission<Turns: ReplicaTurns> {
     }
   }
 
+  /// The most handoffs through which a device looks for its way into one mailbox: as many as it
+  /// has keys, and as a mailbox has handoffs.
+  private static var maximumVisits: Int {
+    MailboxAccess.maximumKeys + RelayLimits.maximumHandoffs
+  }
+
   /// Opens the mailbox of a group that has a number, through handoffs where that is needed.
+  ///
+  /// Each handoff may lead to another one; a member may make them without end.
   ///
   /// - Parameter visit: opens a handoff and takes what lies in it.
   private func enter(
@@ -141,7 +149,7 @@ package struct RelayReadmission<Turns: ReplicaTurns> {
     let control = try engine.controlZone(of: group)
     let isComing = !engine.membership(of: group).isActive(engine.device)
     var visited: Set<[UInt8]> = []
-    while true {
+    for _ in 0...RelayReadmission.maximumVisits {
       relay.client.directory.zones = try mailboxes.accesses(joining: group) {
         try $0 == group ? number : relay.notes.moves(of: $0).current
       }
@@ -159,6 +167,7 @@ package struct RelayReadmission<Turns: ReplicaTurns> {
         try await visit(.handoff(of: access.mailbox, behind: key, mayCreate: false))
       }
     }
+    return .shut
   }
 
   /// Takes what lies in a handoff: the group's news of then, and the next key.
