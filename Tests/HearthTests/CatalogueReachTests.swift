@@ -238,7 +238,8 @@ struct CatalogueReachTests {
     let task = Task { try await call.run(node, slow, address) }
     for await _ in watch.asked.stream { break }
     _ = try await node.sync()
-    #expect(watch.isOver.withLock { !$0 })
+    let isOver = watch.isOver.withLock { $0 }
+    #expect(!isOver)
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(try await node.catalogues.list().map(\.problem) == [followed.problem])
