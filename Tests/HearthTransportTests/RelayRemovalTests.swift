@@ -102,6 +102,20 @@ struct RelayRemovalTests {
     #expect(line.batches.count == 2)
   }
 
+  @Test("Of more than that, a device asks for so many at once, and a manager for all")
+  func flood() async throws {
+    let most = RelayNotes.maximumRefusedRemovals
+    for _ in 0..<3 {
+      line.batches = []
+      try await transport().remove(names(0..<3 * most))
+      #expect(line.batches.reduce(0, +) == most)
+    }
+    line.rank = .manager
+    line.batches = []
+    try await transport().remove(names(0..<3 * most))
+    #expect(line.batches.reduce(0, +) == 3 * most)
+  }
+
   @Test("So many are remembered, and of more those that were refused last")
   func bounds() async throws {
     let most = RelayNotes.maximumRefusedRemovals

@@ -76,12 +76,16 @@ extension RelayTransport {
   }
 
   /// Removes entries, except those whose removal the relay has refused before.
+  ///
+  /// A device that is no manager asks for as many at once as it remembers refusals: a member may
+  /// store more that others should remove, and each would be asked for again in each sync.
   func removeOnce(
     _ entries: [(name: [UInt8], digest: Identifier)], in access: MailboxAccess
   ) async throws {
     let isManager = try await client.open(access).opened.rank == .manager
     let refused = isManager ? [] : Set(try notes.refusedRemovals(in: access.mailbox))
     let wanted = entries.filter { !refused.contains($0.digest) }
+      .prefix(isManager ? Int.max : RelayNotes.maximumRefusedRemovals)
     var news: [Identifier] = []
     for start in stride(from: 0, to: wanted.count, by: RelayLimits.maximumBatchItems) {
       let batch = wanted[start..<min(wanted.count, start + RelayLimits.maximumBatchItems)]
