@@ -77,7 +77,8 @@ struct RecordTests {
         return (0..<8).map { statement.text(Int32($0)) }
       }
       #expect(row.prefix(7) == ["1", "1", "-5", "a'b", "01FF", "42", "1"])
-      #expect(Set(row[7].split(separator: "~")) == ["q\"\n", "2", "null", "ab"])
+      // Elements of another type than the column's are in `meta` alone.
+      #expect(Set(row[7].split(separator: "~")) == ["q\"\n", "null"])
       var gone = made
       gone.apply(
         .delete,

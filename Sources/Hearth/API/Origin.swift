@@ -67,21 +67,6 @@ private struct OriginReader<Owner: Record> {
     return history
   }
 
-  /// A value as the program's type.
-  ///
-  /// - Throws: `unreadable` if it does not fit.
-  func value<Value: FieldValue>(
-    _ stored: HearthCRDT.Value, of path: PartialKeyPath<Owner>, in key: Key<Owner>
-  ) throws -> Value {
-    guard let value = Value(stored: StoredValue(stored)) else {
-      throw HearthError(
-        unreadable: UnreadableRecord(
-          id: key.description, type: Owner.schema.name,
-          field: Owner.schema.field(path)?.name ?? ""))
-    }
-    return value
-  }
-
   private func stored(_ key: Key<Owner>, reading fields: [FieldID]) throws -> StoredRecord? {
     let place = RecordKey(type: Owner.schema.type, id: key.identifier)
     try reader.prepare(toRead: fields, of: place)
@@ -117,19 +102,21 @@ extension ZoneReader {
 
   /// Returns the values that a field has had, the earliest first.
   ///
+  /// Values that do not fit the program's type are left out.
+  ///
   /// - Returns: nothing if there is no such record. Of values that were written at the same time,
   ///   the one whose device's clock was behind is first.
-  /// - Throws: `invalid` if the property is not declared with ``History``; `unreadable`.
+  /// - Throws: `invalid` if the property is not declared with ``History``.
   /// - Complexity: O(n log n) in the number of values.
   public func versions<Owner: Record, Value: FieldValue>(
     of path: KeyPath<Owner, Value>, in key: Key<Owner>
   ) throws(HearthError) -> [FieldVersion<Value>] {
     try reported {
-      let origins = OriginReader<Owner>(reader: self)
-      let entries = try origins.history(path, key)?.entries ?? []
-      return try entries.sorted { $0.version < $1.version }.map { entry in
-        FieldVersion(
-          value: try origins.value(entry.value, of: path, in: key), origin: Origin(entry.version))
+      let entries = try OriginReader<Owner>(reader: self).history(path, key)?.entries ?? []
+      return entries.sorted { $0.version < $1.version }.compactMap {
+        entry -> FieldVersion<Value>? in
+        guard let value = Value(stored: StoredValue(entry.value)) else { return nil }
+        return FieldVersion(value: value, origin: Origin(entry.version))
       }
     }
   }
@@ -137,11 +124,12 @@ extension ZoneReader {
   /// Returns the value that a field showed to the author of an event, on the author's device.
   ///
   /// It is the same on every device, and does not change when later values arrive: what a chore
-  /// paid when somebody did it, even if somebody else had raised its points in the meantime.
+  /// paid when somebody did it, even if somebody else had raised its points in the meantime. What
+  /// does not fit the program's type counts as never written.
   ///
   /// - Returns: nil if the author's device had received no value of the field.
   /// - Throws: `invalid` if the property is not declared with ``History``, or if the events do not
-  ///   keep their past (``Event/keepsPast``); `notFound` if there is no such event; `unreadable`.
+  ///   keep their past (``Event/keepsPast``); `notFound` if there is no such event.
   public func value<Owner: Record, Value: FieldValue, Witness: Event>(
     of path: KeyPath<Owner, Value>, in key: Key<Owner>, seenBy event: Key<Witness>
   ) throws(HearthError) -> Value? {
@@ -154,10 +142,9 @@ extension ZoneReader {
         throw HearthError(
           .notFound, "there is no event of \(Witness.schema.name) with the key \(event)")
       }
-      let origins = OriginReader<Owner>(reader: self)
-      return try origins.history(path, key)?.shown(asOf: past).map {
-        try origins.value($0.value, of: path, in: key)
-      }
+      let history = try OriginReader<Owner>(reader: self).history(path, key)
+      let shown = history?.shown(asOf: past) { Value(stored: StoredValue($0)) != nil }
+      return shown.flatMap { Value(stored: StoredValue($0.value)) }
     }
   }
 }

@@ -160,6 +160,9 @@ public struct Counter<Owner: Record>: Sendable {
 }
 
 /// A set: of an addition and a removal at the same time, the addition wins.
+///
+/// An element that does not fit the program's type is left out. It stays in the record for programs
+/// that know it, whatever this one adds or removes.
 public struct SetOf<Owner: Record>: Sendable {
   let description: FieldDescription<Owner>
 
@@ -178,9 +181,8 @@ public struct SetOf<Owner: Record>: Sendable {
       read: { .elements($0[keyPath: path].map(\.stored.value)) },
       write: { record, content in
         guard case .elements(let stored) = content else { return false }
-        let elements = stored.compactMap { Element(stored: StoredValue($0)) }
-        record[keyPath: path] = Set(elements)
-        return elements.count == stored.count
+        record[keyPath: path] = Set(stored.compactMap { Element(stored: StoredValue($0)) })
+        return true
       })
   }
 }

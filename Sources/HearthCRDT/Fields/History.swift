@@ -214,6 +214,24 @@ package struct History: Equatable, Sendable {
     current(in: past).max { $0.version < $1.version }
   }
 
+  /// The value displayed to an author with this past, of those that fit.
+  ///
+  /// A value that does not fit counts as never written: where no concurrent one fits, those that it
+  /// replaced are looked at.
+  package func shown(asOf past: Frontier, where fits: (Value) -> Bool) -> Entry? {
+    var candidates = current(in: past)
+    var known = Set(candidates.map(\.version.dot))
+    while !candidates.isEmpty {
+      let fitting = candidates.filter { fits($0.value) }
+      if let shown = fitting.max(by: { $0.version < $1.version }) { return shown }
+      let replaced = candidates.flatMap(\.replaced).filter { known.insert($0).inserted }
+      candidates = replaced.compactMap { dot in
+        find(dot).map { runs[$0.run].entries[$0.place] }
+      }
+    }
+    return nil
+  }
+
   /// The union of two copies: commutative, associative and idempotent.
   package func joined(with other: History) -> History {
     History(entries + other.entries.filter { find($0.version.dot) == nil })

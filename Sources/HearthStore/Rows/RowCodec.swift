@@ -191,7 +191,10 @@ struct RowCodec {
     _ state: RecordState, _ column: FieldSchema, to statement: Statement
   ) throws {
     if case .set(let set) = state[column.id] {
-      try statement.bind(ColumnCodec.json(set.values))
+      // In JSON, bytes look like a text, and a truth value like a number to queries: an element of
+      // another type could pass for one that nobody added.
+      let elements = set.values.filter { $0 == .null || isShown($0, in: column) }
+      try statement.bind(ColumnCodec.json(elements))
       return
     }
     let type = column.id.kind == .counter ? .int : column.type
@@ -213,7 +216,7 @@ struct RowCodec {
     return writer.bytes
   }
 
-  /// Whether an event's value is in its column; a null, or a value of another type, is not.
+  /// Whether a column shows a value of an event, or an element of a set: one of its type, no null.
   private func isShown(_ value: Value, in column: FieldSchema) -> Bool {
     switch (value, column.type) {
     case (.bool, .bool), (.int, .int), (.text, .text), (.bytes, .bytes): true
