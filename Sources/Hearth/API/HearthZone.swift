@@ -27,6 +27,9 @@ public struct HearthZone: Sendable {
 
   /// Writes one transaction: every device shows all of it or nothing.
   ///
+  /// Only if a deletion or a move in a list takes along more than a change can hold, others may
+  /// show a part of that for a while.
+  ///
   /// Nobody else writes to the node while the body runs, so what it reads is still true when it
   /// writes. The transaction is durable when this returns. If the body throws, nothing is written.
   ///

@@ -17,8 +17,9 @@ public final class ZoneTransaction: ZoneReader {
   /// The number of events among the operations.
   private var eventCount = 0
   private(set) var operations: [Operation] = []
-  /// How many of the operations are visible to reads.
-  private var visibleCount = 0
+  private(set) var later = LaterWrites()
+  /// How many of the operations are visible to reads, and how many of those that may follow.
+  private var visibleCount = (own: 0, later: 0)
   /// What the operations write that is not visible yet.
   private var hiddenKeys: Set<RecordKey> = []
   private var hiddenTypes: Set<TypeID> = []
@@ -87,9 +88,9 @@ public final class ZoneTransaction: ZoneReader {
   private func reveal() throws {
     if eventCount > 0 { return try revealAll() }
     var engine = try scratch ?? begin()
-    var hidden = Array(operations[visibleCount...])
+    var hidden = Array(operations[visibleCount.own...])
     if let texts { hidden = try texts.shown(hidden) { try stored($0, in: engine) } }
-    if !hidden.isEmpty { _ = try engine.write(hidden, to: zone, nowMilliseconds: now) }
+    try tryOut(hidden, later.remaining(from: visibleCount.later), in: &engine)
     noteVisible(in: engine)
   }
 
@@ -97,8 +98,16 @@ public final class ZoneTransaction: ZoneReader {
   private func revealAll() throws {
     var engine = try scratch == nil ? begin() : makeScratch()
     if scratch != nil { try engine.store.undoTrial() }
-    _ = try engine.write(operations, to: zone, nowMilliseconds: now)
+    try tryOut(operations, later.remaining(), in: &engine)
     noteVisible(in: engine)
+  }
+
+  private func tryOut(
+    _ own: [Operation], _ later: [Operation], in engine: inout Engine<ReplicaStore>
+  ) throws {
+    for change in LaterWrites.changes(own, later) {
+      _ = try engine.write(change, to: zone, nowMilliseconds: now)
+    }
   }
 
   /// An engine for the first writes that are tried.
@@ -110,7 +119,7 @@ public final class ZoneTransaction: ZoneReader {
 
   private func noteVisible(in engine: Engine<ReplicaStore>) {
     scratch = engine
-    visibleCount = operations.count
+    visibleCount = (operations.count, later.count)
     hiddenKeys = []
     hiddenTypes = []
   }
@@ -120,6 +129,19 @@ public final class ZoneTransaction: ZoneReader {
 
   /// Adds operations to what the transaction writes.
   func append(_ added: [Operation]) throws {
+    try noteHidden(added)
+    for operation in added { later.drop(whatIsReplacedBy: operation) }
+    operations += added
+  }
+
+  /// Adds operations that follow from what the transaction writes, and whose number others decide.
+  func appendLater(_ added: [Operation]) throws {
+    try noteHidden(added)
+    later.append(added)
+  }
+
+  /// - Throws: `invalid` for a record that the transaction has deleted.
+  private func noteHidden(_ added: [Operation]) throws {
     var last: RecordKey?
     for operation in added where operation.key != last {
       last = operation.key
@@ -130,7 +152,6 @@ public final class ZoneTransaction: ZoneReader {
       hiddenKeys.insert(operation.key)
       hiddenTypes.insert(operation.key.type)
     }
-    operations += added
   }
 
   /// Whether a record with a key was ever written, even if it is deleted.
@@ -242,6 +263,10 @@ public final class ZoneTransaction: ZoneReader {
   /// What refers to it follows the rule of its ``Reference``, in this transaction and as far as
   /// this device sees it. The transaction may write only what the person may write by hand.
   ///
+  /// However much goes along, it is written whole or not at all. Beyond 10,000 operations it takes
+  /// several changes, the record itself in the last one: another device that has received some of
+  /// them shows the record with less of what refers to it.
+  ///
   /// - Returns: whether there was a record with the key.
   @discardableResult
   public func delete<Owner: Record>(
@@ -251,7 +276,7 @@ public final class ZoneTransaction: ZoneReader {
       guard let row = try row(key), row.isAlive else { return false }
       let place = RecordKey(type: Owner.schema.type, id: key.identifier)
       let deletion = try Deletion(of: place, by: deletions) { try records(by: $0, to: $1) }
-      try append(deletion.operations)
+      try appendLater(deletion.operations)
       deleted.formUnion(deletion.records)
       return true
     }

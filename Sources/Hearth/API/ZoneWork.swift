@@ -48,7 +48,8 @@ struct ZoneWork: NodeWork {
           + "up again")
     }
     let (result, transaction) = try run(body)
-    guard !transaction.operations.isEmpty else { return result }
+    let later = transaction.later.remaining()
+    guard !(transaction.operations.isEmpty && later.isEmpty) else { return result }
     // The content comes first: a record that leads nowhere would be worse than content that no
     // record needs, which the device drops in time.
     let chunks = transaction.chunks
@@ -56,7 +57,7 @@ struct ZoneWork: NodeWork {
       try store.transaction { for chunk in chunks { try store.attachments.save(chunk, in: zone) } }
     }
     do {
-      _ = try engine.write(transaction.operations, to: zone, nowMilliseconds: now())
+      try write(transaction.operations, later)
     } catch {
       if !chunks.isEmpty {
         try store.transaction { try store.attachments.forget(chunks.map(\.digest), in: zone) }
@@ -65,6 +66,21 @@ struct ZoneWork: NodeWork {
     }
     announce()
     return result
+  }
+
+  /// Writes operations as one change, or as several if one is too small for what follows from them.
+  private func write(_ own: [Operation], _ later: [Operation]) throws {
+    do {
+      _ = try engine.write(own + later, to: zone, nowMilliseconds: now())
+    } catch let error as SyncError where error.code == .tooLarge && !later.isEmpty {
+      var draft = engine
+      try store.transaction {
+        for change in LaterWrites.changes(own, later) {
+          _ = try draft.write(change, to: zone, nowMilliseconds: now())
+        }
+      }
+      engine = draft
+    }
   }
 
   private func run<Result>(

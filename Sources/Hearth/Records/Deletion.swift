@@ -33,9 +33,11 @@ struct Deletion {
     emptied.removeAll { known.contains($0.key) }
   }
 
-  /// The operations: first the references, then the records.
+  /// The operations: first the references, then the records, each after those that it takes along.
+  ///
+  /// So a beginning of them leaves no record without the one that it refers to, except in a circle.
   var operations: [Operation] {
     emptied.map { Operation($0.key, .assign($0.field, .null)) }
-      + records.map { Operation($0, .delete) }
+      + records.reversed().map { Operation($0, .delete) }
   }
 }

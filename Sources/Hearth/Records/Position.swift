@@ -43,7 +43,7 @@ extension Position: Comparable {
 }
 
 extension Position: FieldValue {
-  /// The most bytes of a position; where it would need more, the list gets new positions.
+  /// The most bytes of a position; where it would need more, its neighbours get new positions.
   static let maximumBytes = 192
 
   /// Bytes.
@@ -164,11 +164,16 @@ extension Position {
     }
   }
 
-  /// Returns positions for a whole list, in order.
-  static func spread(_ count: Int, by writer: [UInt8]) -> [Position] {
-    (0..<Int64(count)).map { place in
-      Position(bytes: writer + OrderedNumber.bytes(of: 2 * place + 1))
+  /// Returns several positions between two others, in order; nil if there is no room for so many.
+  static func between(
+    _ left: Position?, _ right: Position?, count: Int, by writer: [UInt8]
+  ) -> [Position]? {
+    var positions: [Position] = []
+    for _ in 0..<count {
+      guard let next = between(positions.last ?? left, right, by: writer) else { return nil }
+      positions.append(next)
     }
+    return positions
   }
 }
 
