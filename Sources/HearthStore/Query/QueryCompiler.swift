@@ -198,10 +198,11 @@ struct QueryCompiler {
       throw StoreError(
         .schema, "no field of \(source.table.schema.name) has a text index: declare one")
     }
-    let index = TextIndex(source)
-    parameters.append(.value(.text(try TextIndex.query(text)), .text))
+    let (sql, first, rest) = try TextIndex(source).search(text)
+    parameters.append(.value(.text(first), .text))
     parameters.append(.number(zone))
-    return "id IN (\(index.selectMatches))"
+    parameters += rest.map { .value(.text($0), .text) }
+    return "id IN (\(sql))"
   }
 
   private mutating func compile(
