@@ -75,7 +75,7 @@ extension HearthZone {
   /// records at once; `lower(hex(id))` prints it as its description does. A set is a JSON array.
   /// Conditions on other columns read every record of the type: a ``Query`` uses its indexes. Each
   /// derived table is a view too, of its columns. Everything that does not read the views is
-  /// refused. Like other reads, it waits for no write.
+  /// refused. Like other reads, it waits for no write, unless derived rows must be computed.
   ///
   /// ```swift
   /// let text = "SELECT sum(quantity) AS pieces FROM item WHERE list = ?"
@@ -93,9 +93,8 @@ extension HearthZone {
   ) async throws(HearthError) -> [SQLRow] {
     let values = arguments.map { $0.stored.value }
     return try await Hearth.reported {
-      // The reading finds the zone and mends the tables' shapes, if need be.
-      try await ZoneReading(node: node, zone: zone).read { _ in }
-      let (columns, rows) = try await node.reads.rows(statement, values, in: zone, limit: limit)
+      let reading = ZoneReading(node: node, zone: zone)
+      let (columns, rows) = try await reading.rows(statement, values, limit: limit)
       return rows.map { SQLRow(columns: columns, values: $0.map { SQLValue($0) }) }
     }
   }

@@ -30,6 +30,7 @@ extension ZoneReader {
     let description = type.derivation.description
     guard group != .null, let table = description.table else { return [] }
     try prepare(toRead: description.fields, of: description.type)
+    try prepare(toReadRowsOf: table, inGroup: group?.value)
     return try queries.rows(of: table, inGroup: group?.value, in: zone).map { try Row($0) }
   }
 }

@@ -6,14 +6,22 @@ import HearthSync
 ///
 /// It is valid only in the body that gets it.
 public class ZoneReader {
+  /// Computes rows of a derived table: of one group, or of all.
+  typealias RowComputing = (_ table: DerivedTable, _ group: Value?) throws -> Void
+
   let queries: SQLiteQueries
   let zone: ZoneID
+  /// Computes derived rows that are out of date; nil on a connection that cannot write.
+  private let computeRows: RowComputing?
+  /// Whether a reading failed because it needs such rows.
+  private(set) var needsRows = false
   /// The fields of each type that were read, of which an observation wants to know.
   private(set) var readFields: [TypeID: Set<FieldID>] = [:]
 
-  init(_ queries: SQLiteQueries, of zone: ZoneID) {
+  init(_ queries: SQLiteQueries, of zone: ZoneID, computing computeRows: RowComputing? = nil) {
     self.queries = queries
     self.zone = zone
+    self.computeRows = computeRows
   }
 
   /// Prepares for reading fields of a type; a transaction makes its own writes visible.
@@ -24,6 +32,16 @@ public class ZoneReader {
   /// Prepares for reading one record; a transaction makes its own writes visible.
   func prepare(toRead fields: [FieldID], of key: RecordKey) throws {
     readFields[key.type, default: []].formUnion(fields)
+  }
+
+  /// Prepares for reading a derived table: rows that are out of date are computed.
+  func prepare(toReadRowsOf table: DerivedTable, inGroup group: Value?) throws {
+    guard try queries.isStale(table, inGroup: group, in: zone) else { return }
+    guard let computeRows else {
+      needsRows = true
+      throw StaleRows()
+    }
+    try computeRows(table, group)
   }
 
   func rows<Owner: Record>(

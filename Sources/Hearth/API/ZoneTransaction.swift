@@ -37,7 +37,9 @@ public final class ZoneTransaction: ZoneReader {
     self.deletions = deletions
     self.now = now
     writerMark = Array(device.bytes.prefix(PositionPath.markBytes))
-    super.init(queries, of: zone)
+    super.init(queries, of: zone) { table, group in
+      try makeScratch().store.projections.computeRows(of: table, inGroup: group, in: zone)
+    }
   }
 
   // MARK: Texts

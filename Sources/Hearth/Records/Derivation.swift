@@ -5,8 +5,8 @@ import HearthSync
 /// A row that is computed from records: a balance, a total, a streak.
 ///
 /// A derived row is never written and never synced. Every device computes it from its own records,
-/// in the transaction that changes one of them, so a reader never sees a row that does not fit the
-/// records.
+/// when somebody reads the rows of its group for the first time since one of them has changed. A
+/// reader never sees a row that does not fit the records.
 ///
 /// ```swift
 /// struct Balance: DerivedRow {
@@ -39,10 +39,11 @@ public struct Derivation<Row: DerivedRow>: Sendable {
 
   /// Declares a derived table.
   ///
-  /// The records of a type form groups by the value of a field. When a record of a group is
+  /// The records of a type form groups by the value of a field. When a record of a group was
   /// written, deleted, or moved to another group, the rows of its groups are computed anew from all
-  /// their living records. So a change costs what its group costs. A record belongs to no group if
-  /// the field shows nothing, or if it does not fit the program's type.
+  /// their living records before somebody reads them. So a reading may cost what its group costs,
+  /// and a change does not. A record belongs to no group if the field shows nothing, or if it does
+  /// not fit the program's type.
   ///
   /// - Parameters:
   ///   - name: the table's name in SQL: lower-case letters, digits and underscores.

@@ -23,12 +23,16 @@ struct DerivationDescription: Sendable {
   /// The table as programs read it.
   var table: DerivedTable? {
     let derivation = RecordDerivation(self)
-    return DerivedTable(name, of: derivation, derivation.rowTable)
+    return DerivedTable(
+      name, of: derivation, derivation.rowTable, stale: derivation.staleTable)
   }
 }
 
-/// Keeps the rows of a derived table: it remembers each record's group, and computes a group's rows
-/// anew when one of its records has changed.
+/// Keeps the rows of a derived table: it remembers each record's group, and which groups have
+/// changed since their rows were computed.
+///
+/// The rows of a group are computed when somebody reads them, because what others send would else
+/// cost what its group costs, file by file.
 struct RecordDerivation: Projection {
   private let description: DerivationDescription
 
@@ -41,9 +45,10 @@ struct RecordDerivation: Projection {
 
   var types: [TypeID] { [description.type] }
 
-  /// The declared version with the table's shape: FNV-1a of both.
+  /// The declared version with the tables' shapes: FNV-1a of both.
   var version: Int {
-    var text = "\(description.version) \(description.type.rawValue) \(description.groupType)"
+    var text = "tables 2 \(description.version) \(description.type.rawValue)"
+    text += " \(description.groupType)"
     text += " \(description.groupField?.rawValue ?? 0)"
     for column in description.columns { text += " \(column.name) \(column.type)" }
     let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { hash, byte in
@@ -54,7 +59,7 @@ struct RecordDerivation: Projection {
 
   // MARK: Tables
 
-  var tables: [ProjectionTable] { [rowTable, groupTable] }
+  var tables: [ProjectionTable] { [rowTable, groupTable, staleTable] }
 
   /// The rows, with their places within a group.
   var rowTable: ProjectionTable {
@@ -70,6 +75,11 @@ struct RecordDerivation: Projection {
       indexes: [[groupColumn.name]])
   }
 
+  /// The groups whose rows are out of date.
+  var staleTable: ProjectionTable {
+    ProjectionTable("stale", key: [groupColumn], columns: [])
+  }
+
   private var groupColumn: ProjectionTable.Column {
     ProjectionTable.Column("hearth_group", description.groupType.fieldType)
   }
@@ -79,16 +89,24 @@ struct RecordDerivation: Projection {
   func update(
     _ keys: [RecordKey], from source: any ProjectionSource, to writer: any ProjectionWriter
   ) throws {
-    var groups: [Value] = []
     var known: Set<StoredValue> = []
     for key in keys {
       let old = try group(ofRecord: key.id, from: source)
       let new = try note(key, from: source, to: writer)
       for group in [old, new].compactMap({ $0 }) where known.insert(StoredValue(group)).inserted {
-        groups.append(group)
+        try writer.put([group], in: staleTable.name)
       }
     }
-    for group in groups { try compute(group, from: source, to: writer) }
+  }
+
+  func computeRows(
+    ofGroup group: Value?, from source: any ProjectionSource, to writer: any ProjectionWriter
+  ) throws {
+    let stale = try source.rows(of: staleTable.name, where: group.map { [$0] } ?? [])
+    for group in stale.compactMap(\.first) {
+      try compute(group, from: source, to: writer)
+      try writer.remove(from: staleTable.name, where: [group])
+    }
   }
 
   // The groups of all records must be known before the rows of the first group can be computed.

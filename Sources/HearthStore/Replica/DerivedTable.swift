@@ -11,13 +11,18 @@ package struct DerivedTable: Sendable {
   let columns: [ProjectionTable.Column]
   /// The quoted name in the database.
   let sqlName: String
+  /// The quoted name of the table of the groups whose rows are out of date.
+  private let staleName: String
   private let order: String
 
   /// - Parameters:
   ///   - name: the name in programs' SQL.
   ///   - projection: what fills the table.
   ///   - table: the table; programs see the columns outside of its key.
-  package init?(_ name: String, of projection: any Projection, _ table: ProjectionTable) {
+  ///   - stale: the table of the groups whose rows are out of date.
+  package init?(
+    _ name: String, of projection: any Projection, _ table: ProjectionTable, stale: ProjectionTable
+  ) {
     guard let group = table.key.first else { return nil }
     self.name = name
     self.projection = projection.name
@@ -25,6 +30,7 @@ package struct DerivedTable: Sendable {
     self.group = group
     columns = table.columns
     sqlName = TypeTable.quoted(ProjectedTable.name(projection, table))
+    staleName = TypeTable.quoted(ProjectedTable.name(projection, stale))
     order = table.key.map { TypeTable.quoted($0.name) }.joined(separator: ", ")
   }
 
@@ -38,12 +44,40 @@ package struct DerivedTable: Sendable {
 
   /// The statement that reads a zone's rows, or those of a group, in order.
   func select(ofGroup isOfGroup: Bool) -> String {
-    let condition = isOfGroup ? " AND \(TypeTable.quoted(group.name)) = ?" : ""
-    return "SELECT \(list) FROM \(sqlName) WHERE zone = ?\(condition) ORDER BY \(order)"
+    "SELECT \(list) FROM \(sqlName) WHERE zone = ?\(condition(isOfGroup)) ORDER BY \(order)"
+  }
+
+  /// The statement that finds out whether rows of a zone, or of a group, are out of date.
+  func selectStale(ofGroup isOfGroup: Bool = false) -> String {
+    "SELECT 1 FROM main.\(staleName) WHERE zone = ?\(condition(isOfGroup)) LIMIT 1"
+  }
+
+  private func condition(_ isOfGroup: Bool) -> String {
+    isOfGroup ? " AND \(TypeTable.quoted(group.name)) = ?" : ""
   }
 }
 
+/// The error that rows of a derived table must be computed before they can be read.
+package struct StaleRows: Error {
+  package init() {}
+}
+
 extension SQLiteQueries {
+  /// Whether rows of a derived table are out of date: of all groups, or of one.
+  ///
+  /// - Throws: `schema` if this program did not declare the table when the replica was opened.
+  package func isStale(
+    _ table: DerivedTable, inGroup group: Value? = nil, in zone: ZoneID
+  ) throws -> Bool {
+    try connection.run {
+      try requireDeclared(table)
+      let statement = try statement(
+        table.selectStale(ofGroup: group != nil), table, inGroup: group, in: zone)
+      defer { statement.reset() }
+      return try statement.step()
+    }
+  }
+
   /// Returns the rows of a derived table in order: of all groups, or of one.
   ///
   /// - Throws: `schema` if this program did not declare the table when the replica was opened.
@@ -51,18 +85,30 @@ extension SQLiteQueries {
     of table: DerivedTable, inGroup group: Value? = nil, in zone: ZoneID
   ) throws -> [[Value]] {
     try connection.run {
-      let version = try connection.statement(
-        "SELECT version FROM hearth_projections WHERE name = ?")
-      try version.bind(table.projection)
-      defer { version.reset() }
-      guard try version.step(), version.int(0) == Int64(table.version) else {
-        throw StoreError(
-          .schema, "the derived table \(table.name) is not one of the application's declarations")
-      }
-      let statement = try connection.statement(table.select(ofGroup: group != nil))
-      try statement.bind(try zones.recordNumber(of: zone))
-      if let group { try ColumnCodec.bind(group, as: table.group.type, to: statement) }
+      try requireDeclared(table)
+      let statement = try statement(
+        table.select(ofGroup: group != nil), table, inGroup: group, in: zone)
       return try ColumnCodec.rows(of: statement, as: table.columns.lazy.map(\.type))
     }
+  }
+
+  private func requireDeclared(_ table: DerivedTable) throws {
+    let version = try connection.statement(
+      "SELECT version FROM hearth_projections WHERE name = ?")
+    try version.bind(table.projection)
+    defer { version.reset() }
+    guard try version.step(), version.int(0) == Int64(table.version) else {
+      throw StoreError(
+        .schema, "the derived table \(table.name) is not one of the application's declarations")
+    }
+  }
+
+  private func statement(
+    _ sql: String, _ table: DerivedTable, inGroup group: Value?, in zone: ZoneID
+  ) throws -> Statement {
+    let statement = try connection.statement(sql)
+    try statement.bind(try zones.recordNumber(of: zone))
+    if let group { try ColumnCodec.bind(group, as: table.group.type, to: statement) }
+    return statement
   }
 }

@@ -58,7 +58,8 @@ package final class RecordSQL {
   /// Returns the names of the columns and the rows.
   ///
   /// - Throws: `refused` for SQL that does more than read the views, or is wrong; `tooLarge` for
-  ///   more than `limit` rows, too many bytes or too many steps.
+  ///   more than `limit` rows, too many bytes or too many steps; `StaleRows` if derived rows must
+  ///   be computed first.
   package func rows(
     _ sql: String, _ arguments: [Value], in zone: ZoneID, limit: Int
   ) throws -> (columns: [String], rows: [[SQLContent]]) {
@@ -72,9 +73,9 @@ package final class RecordSQL {
         "names that begin with \(RecordSQL.ownPrefix) are Hearth's own: give a text "
           + "that contains it as an argument")
     }
-    return try connection.run {
+    return try connection.readOneState {
       steps.count = 0
-      try show(zone)
+      try requireComputed(in: try show(zone))
       sqlite3_set_authorizer(
         connection.handle,
         { _, action, first, second, database, view in
@@ -110,13 +111,23 @@ package final class RecordSQL {
 
   // MARK: Views
 
-  /// Makes the views show a zone.
-  private func show(_ zone: ZoneID) throws {
+  /// Requires that no derived rows of a zone are out of date.
+  private func requireComputed(in zone: Int64) throws {
+    for table in derived {
+      let statement = try connection.statement(table.selectStale())
+      try statement.bind(zone)
+      defer { statement.reset() }
+      if try statement.step() { throw StaleRows() }
+    }
+  }
+
+  /// Makes the views show a zone, and returns its number.
+  private func show(_ zone: ZoneID) throws -> Int64 {
     guard let number = try one("SELECT number FROM hearth_zones WHERE id = ?", zone) else {
       throw StoreError(.notFound, "zone \(zone.hex) is not in this node's database")
     }
     let shape = try one("PRAGMA schema_version") ?? 0
-    if let shown, shown == (number, shape) { return }
+    if let shown, shown == (number, shape) { return number }
     shown = nil
     for view in views { try connection.execute("DROP VIEW IF EXISTS temp.\(view)") }
     views = []
@@ -129,6 +140,7 @@ package final class RecordSQL {
     }
     for name in try otherTables() { try add(TypeTable.quoted(name), "SELECT NULL WHERE 0") }
     shown = (number, shape)
+    return number
   }
 
   private func create(_ source: QueryTable, zone: Int64) throws {

@@ -203,6 +203,18 @@ package final class ReplicaStore: Store {
     try connection.run { try connection.execute("REINDEX") }
   }
 
+  /// Runs reads that may compute derived rows, in a transaction that a power cut may undo.
+  ///
+  /// Rows that are lost in this way are out of date again, and computed by the next reading.
+  package func readComputing<Result>(_ body: () throws -> Result) throws -> Result {
+    try connection.relaxedTransaction(body)
+  }
+
+  /// Computes all derived rows of a zone that are out of date.
+  package func computeProjections(of zone: ZoneID) throws {
+    try readComputing { try projections.computeRows(of: zone) }
+  }
+
   /// Rebuilds every projection of a zone.
   package func rebuildProjections(of zone: ZoneID) throws {
     try transaction { try projections.rebuildAll(of: zone) }
@@ -216,6 +228,7 @@ package final class ReplicaStore: Store {
     var stale: [String] = []
     do {
       try transaction {
+        try projections.computeRows(of: zone)
         let before = try projections.rows(of: zone)
         try projections.rebuildAll(of: zone)
         let after = try projections.rows(of: zone)

@@ -99,6 +99,25 @@ package final class SQLiteProjections: ProjectionStore {
       keys += try view.ids(of: type).map { RecordKey(type: type, id: $0) }
     }
     if !keys.isEmpty { try projection.update(keys, from: view, to: view) }
+    try projection.computeRows(ofGroup: nil, from: view, to: view)
+  }
+
+  /// Computes rows of a derived table that are out of date: of all groups, or of one.
+  package func computeRows(
+    of table: DerivedTable, inGroup group: Value? = nil, in zone: ZoneID
+  ) throws {
+    for projection in projections where projection.name == table.projection {
+      let view = try ProjectionView(projection, cache: cache, zone: zone)
+      try projection.computeRows(ofGroup: group, from: view, to: view)
+    }
+  }
+
+  /// Computes all rows of a zone that are out of date.
+  func computeRows(of zone: ZoneID) throws {
+    for projection in projections {
+      let view = try ProjectionView(projection, cache: cache, zone: zone)
+      try projection.computeRows(ofGroup: nil, from: view, to: view)
+    }
   }
 
   /// How many records are given to a projection at once while empty tables are filled.

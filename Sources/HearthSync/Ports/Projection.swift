@@ -38,6 +38,12 @@ package protocol Projection: Sendable {
   ///
   /// It differs from an update in that the records are not new, so others may have seen them.
   func judgeAnew(from source: any ProjectionSource, to writer: any ProjectionWriter) throws
+  /// Computes rows that an update has only marked as out of date, before somebody reads them.
+  ///
+  /// - Parameter group: the first key column of the rows; nil for all rows.
+  func computeRows(
+    ofGroup group: Value?, from source: any ProjectionSource, to writer: any ProjectionWriter
+  ) throws
 }
 
 extension Projection {
@@ -57,6 +63,11 @@ extension Projection {
   ) throws {
     try update(keys, from: source, to: writer)
   }
+
+  /// Nothing, by default: an update computes its rows at once.
+  package func computeRows(
+    ofGroup group: Value?, from source: any ProjectionSource, to writer: any ProjectionWriter
+  ) throws {}
 
   /// Updates the rows of all records of these types.
   package func judgeAnew(
