@@ -38,7 +38,7 @@ struct SnapshotPublishing<Turns: ReplicaTurns, Link: Transport> {
     let dropped = try ports.turn { try SnapshotGiving(engine: $0).finish(made, of: id, listing) }
     guard !dropped.isEmpty else { return }
     Probe.snapshotReplaced.hit()
-    for name in dropped { try await ports.transport.remove(name) }
+    try await ports.transport.remove(dropped)
   }
 
   private func publish(
