@@ -94,7 +94,7 @@ struct ReaderKeyTests {
     #expect(try family.shown(tablet, 1) == .int(1))
     let membership = family.members[reader].membership(of: family.group)
     let resolver = membership.resolver
-    let recipients = resolver.findings.index.wrapAdds.flatMap { place -> [DeviceID] in
+    let recipients = resolver.findings.index[.wrapAdd].flatMap { place -> [DeviceID] in
       guard case .wrapAdd(let added) = resolver.findings.log.items[place].operation else {
         return []
       }

@@ -79,7 +79,7 @@ struct NewcomerTests {
       try ZoneAudit(engine: world.family.members[nina]).audit(world.family.zone).findings.isEmpty)
     let membership = world.family.membership(nina)
     #expect(membership.complaints(by: world.family.members[nina].device) == 0)
-    #expect(membership.resolver.findings.index.wrapAdds.isEmpty, "it had every key")
+    #expect(membership.resolver.findings.index[.wrapAdd].isEmpty, "it had every key")
     for epoch in world.epochs(nina) { #expect(membership.keys.isValid(epoch)) }
   }
 
@@ -247,6 +247,6 @@ struct NewcomerTests {
 extension Membership {
   /// How often a device complained of a key.
   func complaints(by device: DeviceID) -> Int {
-    resolver.findings.index.complaints.count { resolver.findings.log.items[$0].device == device }
+    resolver.findings.index[.complaint].count { resolver.findings.log.items[$0].device == device }
   }
 }

@@ -24,7 +24,6 @@ final class Entries {
     log = findings.log
   }
 
-  /// The effective rank of an operation.
   private func standing(_ place: Int) -> Int { stock.standing(place, in: findings) }
 
   /// The decisions about every join that gives a rank, in log order.
@@ -78,7 +77,7 @@ final class Entries {
     let wraps = findings.index.wraps
     let implied =
       (wraps.isEmpty ? [] : wraps[findings.enrolledDevice(place)] ?? [])
-      + findings.live.roleChanges[person].filter { log.operation($0).isRoleChange }
+      + findings.live.roles[person].filter { log.operation($0).isRoleChange }
     var best: (place: Int, rank: Int)?
     func weigh(_ others: [Int], _ isMeant: (Int) -> Bool) {
       for other in others where findings.isLive[other] && log.sees(other, place) {
@@ -149,7 +148,7 @@ final class Entries {
   /// The first line that ended the maker of an invitation, or the maker's right to make it.
   private func ending(ofMakerOf invite: Int, where speaks: (Int) -> Bool) -> Int? {
     guard let made = log.terms(invite), let enrolment = findings.verdicts[invite].enrolment,
-      let person = log.comers[enrolment], let membership = findings.verdicts[invite].membership
+      let person = log.comers[enrolment], let membership = findings.membership(invite)
     else { return nil }
     let device = log.deviceNumbers[invite]
     func first(of lines: [Int], seeing entry: Int, where isMeant: (Int) -> Bool) -> Int? {
@@ -162,7 +161,7 @@ final class Entries {
       } ?? first(of: findings.live.removals[person], seeing: membership) { _ in true }
     if let line { return line }
     guard made.person != findings.person(invite) else { return nil }
-    return findings.live.roleChanges[person].first { line in
+    return findings.live.roles[person].first { line in
       guard case .setRole(let change) = log.operation(line), speaks(line) else { return false }
       return log.sees(line, membership)
         && (change.role.rank < Role.admin.rank || change.role.rank <= made.role.rank)
@@ -315,5 +314,36 @@ private struct Doubles {
       ofPeople.append((places, rivals))
     }
     ofDevices = devices.sorted { $0.key < $1.key }.map(\.value).filter { $0.count > 1 }
+  }
+}
+
+/// How strong a join is against a concurrent one under the same person, or by the same device.
+///
+/// The join that the higher rank made final is stronger, then the join by the device that made the
+/// person's id. Nobody else can make a device that leads to the id, so the first join of that
+/// device counts as if an admin had made it final. What an owner made final is stronger. Otherwise
+/// the holder of a lost device could end its person's membership in a household that the person
+/// joined with another device.
+struct EntryClaim: Comparable {
+  /// The rank of the author who made the join final; -1 if nobody has.
+  private let finality: Int
+  private let isByMaker: Bool
+
+  /// - Parameter confirmed: the rank of the author who made the join final.
+  init(
+    _ place: Int, finality confirmed: Int?, under rule: VoidReason.Rule,
+    in findings: borrowing Findings
+  ) {
+    isByMaker =
+      rule == .samePerson && findings.log.items[place].isByMaker
+      && !Mutant.idsBelongToNobody.isActive
+    let finality = confirmed ?? -1
+    let isFirst = isByMaker && findings.verdicts[place].isFirst
+    self.finality = isFirst ? max(finality, Role.admin.rank) : finality
+  }
+
+  static func < (one: EntryClaim, other: EntryClaim) -> Bool {
+    guard one.finality == other.finality else { return one.finality < other.finality }
+    return !one.isByMaker && other.isByMaker
   }
 }

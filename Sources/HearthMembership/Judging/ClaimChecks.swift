@@ -15,9 +15,6 @@ struct ClaimChecks: Sendable {
     provenBy = [Int?](repeating: nil, count: count)
   }
 
-  /// Whether the keys of a device are valid.
-  mutating func isCard(_ card: DeviceCard) -> Bool { proofs.isCard(card) }
-
   /// Whether the holder of an invitation made a join; the result is cached.
   mutating func isProven(_ place: Int, by invite: Int, in log: ControlLog) -> Bool {
     if place < provenBy.count, provenBy[place] == invite { return true }

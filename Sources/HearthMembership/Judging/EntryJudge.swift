@@ -16,7 +16,6 @@ struct EntryJudge {
       return
     }
     verdict.refusal = use(as: person, admission: .auto, in: findings, &checks, &verdict)
-    verdict.membership = verdict.admitted
     verdict.rank = past.role(of: person, in: findings)?.rank ?? verdict.given?.rank ?? 0
   }
 
@@ -40,7 +39,6 @@ struct EntryJudge {
     return checks.isPossessed(admit) ? nil : .badProof
   }
 
-  /// Judges the creation of an invitation.
   func invitation(
     by person: PersonID, in findings: Findings, _ verdict: inout Verdict
   ) -> VoidReason? {
@@ -49,8 +47,7 @@ struct EntryJudge {
     else { return .alreadyThere }
     // An invitation to oneself admits a further device in any role.
     if invite.person == person {
-      let made = findings.live.invitesToOneself[
-        verdict.enrolment.flatMap { findings.log.comers[$0] }]
+      let made = findings.live.invitesToOneself[findings.log.people[person]]
       return areFewer(made, than: Limits.maximumDevices * 2, in: findings) ? nil : .tooMany
     }
     if let invited = invite.person, past.addition(of: invited, in: findings) != nil {
@@ -59,7 +56,6 @@ struct EntryJudge {
     return verdict.require(.admin) ?? verdict.grant(invite.role)
   }
 
-  /// Judges the close of an invitation.
   func closing(in findings: Findings, _ verdict: inout Verdict) -> VoidReason? {
     guard let invite = past.invite(findings.log.invited[place], in: findings) else {
       return .noSubject
@@ -102,7 +98,6 @@ struct EntryJudge {
     }
     verdict.isAttempt = true
     guard checks.isProven(place, by: invite, in: findings.log) else { return .badProof }
-    verdict.isProven = true
     let objection = objection(to: person, terms, by: invite, in: findings)
     verdict.isContested = objection != nil && admission == .auto
     return objection

@@ -12,13 +12,6 @@ struct Judge: Sendable {
     doubledWords = DoubledWords(log)
   }
 
-  /// Makes a judge of no log, to stand for one that is taken out for a pass.
-  init(group: GroupID) {
-    checks = ClaimChecks(group: group, proofs: ProofBook(), count: 0)
-    doubledWords = DoubledWords()
-  }
-
-  /// Begins a pass over a log.
   mutating func begin(_ log: ControlLog) {
     authorities = [Authority?](repeating: nil, count: log.causality.authorCount)
   }
@@ -31,7 +24,6 @@ struct Judge: Sendable {
   /// Forgets the authority of an author, whose own operation may have changed it.
   mutating func forget(_ author: Int) { authorities[author] = nil }
 
-  /// Judges an operation by its own past.
   mutating func verdict(of place: Int, in findings: Findings) -> Verdict {
     var verdict = Verdict()
     guard !findings.log.isOpen(place) || Mutant.pastsMayBeOpen.isActive else {
@@ -52,7 +44,6 @@ struct Judge: Sendable {
       verdict.person = person
       verdict.rank = role.rank
       verdict.enrolment = enrolment
-      verdict.membership = findings.verdicts[enrolment].admitted
       verdict.refusal = judgeMember(place, person, role, in: findings, &verdict)
     }
     return verdict
@@ -81,7 +72,6 @@ struct Judge: Sendable {
     else { return }
     verdict.person = findings.log.people[number: person]
     verdict.enrolment = enrolment
-    verdict.membership = membership
     verdict.rank = LogView.past(place).role(of: person, since: membership, in: findings)?.rank ?? 0
   }
 
@@ -134,7 +124,7 @@ struct Judge: Sendable {
     _ genesis: ControlOperation.Genesis, at place: Int, in findings: Findings,
     _ verdict: inout Verdict
   ) {
-    guard findings.index.geneses.contains(place), checks.isCard(genesis.device) else {
+    guard findings.index.geneses.contains(place), checks.proofs.isCard(genesis.device) else {
       verdict.refusal = .badProof
       return
     }
@@ -142,7 +132,6 @@ struct Judge: Sendable {
     verdict.given = .owner
     verdict.rank = Role.owner.rank
     verdict.enrolment = place
-    verdict.membership = place
     verdict.admitted = place
   }
 
@@ -200,5 +189,38 @@ struct Judge: Sendable {
     guard before < Judge.maximumHandOvers else { return .tooMany }
     verdict.formerOwner = owner
     return nil
+  }
+}
+
+/// The rights of an operation's author at that time.
+struct Authority {
+  /// The author's knowledge of other logs, as numbered by ``Causality``.
+  let sight: Int
+  /// The author's enrolment, person and role; nil if the author did not belong to the group.
+  let standing: (enrolment: Int, person: PersonID, role: Role)?
+
+  /// Borrows the findings: an initializer would otherwise own a copy of them for each operation.
+  init(of place: Int, _ sight: Int, in findings: borrowing Findings) {
+    self.sight = sight
+    guard
+      let enrolment = LogView.past(place).enrolment(
+        of: findings.log.deviceNumbers[place], in: findings),
+      let person = findings.log.comers[enrolment],
+      let role = LogView.past(place).role(of: person, in: findings),
+      Authority.isLate(place, for: enrolment, in: findings)
+    else {
+      standing = nil
+      return
+    }
+    standing = (enrolment, findings.log.people[number: person], role)
+  }
+
+  /// Whether an operation's incarnation is not earlier than its device's own enrolment: earlier
+  /// ones would escape the later knowledge of the device.
+  private static func isLate(_ place: Int, for enrolment: Int, in findings: Findings) -> Bool {
+    if findings.log.author(place) == findings.log.author(enrolment) { return true }
+    let first = findings.log.items[enrolment].version.dot.author
+    return first.device != findings.enrolledDevice(enrolment)
+      || findings.log.items[place].version.dot.author.incarnation >= first.incarnation
   }
 }

@@ -6,7 +6,6 @@ struct RecoveryJudge {
 
   private var past: LogView { .past(place) }
 
-  /// Judges the enrolment of a device by recovery words.
   func recovery(
     _ recover: ControlOperation.Recover, in findings: Findings, _ checks: inout ClaimChecks,
     _ verdict: inout Verdict
@@ -14,9 +13,8 @@ struct RecoveryJudge {
     let item = findings.log.items[place]
     verdict.person = recover.person
     verdict.enrolment = place
-    verdict.membership = past.addition(of: recover.person, in: findings)
-    verdict.admitted = verdict.membership
-    guard item.shown == item.device, checks.isCard(recover.device) else {
+    verdict.admitted = past.addition(of: recover.person, in: findings)
+    guard item.shown == item.device, checks.proofs.isCard(recover.device) else {
       verdict.refusal = .badProof
       return
     }
@@ -37,7 +35,6 @@ struct RecoveryJudge {
     verdict.refusal = isProven == true ? nil : .badProof
   }
 
-  /// Judges the replacement of a person's recovery words.
   func rotation(
     _ rotation: ControlOperation.RotateRecovery, by person: PersonID, in findings: Findings,
     _ checks: inout ClaimChecks

@@ -16,31 +16,23 @@ package struct Citation: Equatable, Sendable {
     hash = Array(chainHash.prefix(Citation.hashBytes))
   }
 
+  private static let list = ControlCodec<[Citation]>.sorted(
+    "citations", itemBytes: 40, atMost: Limits.maximumAuthors,
+    of: ControlCodec(
+      Citation.init, (\.author, .author("cited author")), (\.hash, .raw(hashBytes, "cited hash")))
+  ) { $0.author < $1.author }
+
   /// The canonical bytes of citations in order of author.
   package static func encoded(_ citations: [Citation]) -> [UInt8] {
     var writer = ByteWriter(capacity: citations.count * 40 + 2)
-    writer.varint(citations.count)
-    for citation in citations {
-      writer.author(citation.author)
-      writer.raw(citation.hash)
-    }
+    list.write(citations, &writer)
     return writer.bytes
   }
 
   /// Reads citations; returns none if the bytes are not canonical, since nothing is cited then.
   static func decoded(_ bytes: [UInt8]) -> [Citation] {
     var reader = ByteReader(bytes)
-    var citations: [Citation] = []
-    do {
-      let count = try reader.count("citations", itemBytes: 40, atMost: Limits.maximumAuthors)
-      for _ in 0..<count {
-        let author = try reader.author("cited author")
-        guard citations.last.map({ $0.author < author }) ?? true else { return [] }
-        citations.append(
-          Citation(author: author, chainHash: try reader.raw(hashBytes, "cited hash")))
-      }
-      try reader.finish()
-    } catch { return [] }
+    guard let citations = try? list.read(&reader), reader.remaining == 0 else { return [] }
     return citations
   }
 

@@ -80,7 +80,7 @@ package struct ControlForks: Sendable {
   package struct Run: Sendable {
     package let life: Author
     /// The run that it continues; nil if it continues the common part.
-    fileprivate(set) var parent: Int?
+    let parent: Int?
     package let first: UInt64
     fileprivate(set) var hashes: [[UInt8]]
     package fileprivate(set) var changes: [ShownChange]
@@ -151,8 +151,8 @@ private struct LifeTree {
   typealias Run = ControlForks.Run
 
   /// Every content in the order in which it was first named: its change, if that was published,
-  /// and the contents that follow it.
-  private var nodes: [(node: Node, change: ShownChange?, children: [Int])] = []
+  /// the content before it, and how many follow it.
+  private var nodes: [(node: Node, change: ShownChange?, parent: Int?, children: Int)] = []
   private var numbers: [Node: Int] = [:]
   /// The number of contents of each change.
   private var contents: [UInt64: Int] = [:]
@@ -160,10 +160,12 @@ private struct LifeTree {
   init(_ segments: [ShownSegment]) {
     for segment in segments.sorted(by: { $0.digest < $1.digest }) {
       var before = number(Node(sequence: segment.first - 1, hash: segment.chain[0]))
-      for (place, change) in segment.changes.enumerated() {
-        let next = number(
-          Node(sequence: segment.first + UInt64(place), hash: segment.chain[place + 1]))
-        if nodes[next].change == nil { nodes[before].children.append(next) }
+      for (node, change) in zip(segment.nodes, segment.changes) {
+        let next = number(node)
+        if nodes[next].change == nil {
+          nodes[next].parent = before
+          nodes[before].children += 1
+        }
         nodes[next].change = change
         before = next
       }
@@ -174,7 +176,7 @@ private struct LifeTree {
     if let known = numbers[node] { return known }
     numbers[node] = nodes.count
     contents[node.sequence, default: 0] += 1
-    nodes.append((node, nil, []))
+    nodes.append((node, nil, nil, 0))
     return nodes.count - 1
   }
 
@@ -183,37 +185,31 @@ private struct LifeTree {
 
   /// The runs from a change on, by first change and content, numbered from `offset`.
   func runs(of life: Author, from end: UInt64, offset: Int) -> [Run] {
-    var open: [(start: Int, parent: Int?)] = nodes.indices.filter { nodes[$0].node.sequence == end }
-      .map { ($0, nil) }
-    var found: [Run] = []
-    while let (start, parent) = open.popLast() {
-      guard let change = nodes[start].change else { continue }
-      let (sequence, hash) = (nodes[start].node.sequence, nodes[start].node.hash)
-      var run = Run(life: life, parent: parent, first: sequence, hashes: [hash], changes: [change])
-      var last = start
-      while nodes[last].children.count == 1, let change = nodes[nodes[last].children[0]].change {
-        last = nodes[last].children[0]
-        run.hashes.append(nodes[last].node.hash)
-        run.changes.append(change)
+    let order = nodes.indices.filter { nodes[$0].node.sequence >= end }.sorted { one, other in
+      let (one, other) = (nodes[one].node, nodes[other].node)
+      return one.sequence != other.sequence
+        ? one.sequence < other.sequence : one.hash.lexicographicallyPrecedes(other.hash)
+    }
+    var runs: [Run] = []
+    /// The number of the run that holds each content.
+    var homes: [Int: Int] = [:]
+    for place in order {
+      let (node, change, parent, _) = nodes[place]
+      let before = parent.flatMap { homes[$0] }
+      // A content that continues nothing published is in no run.
+      guard let change, before != nil || node.sequence == end else { continue }
+      if let parent, let before, nodes[parent].children == 1 {
+        runs[before].hashes.append(node.hash)
+        runs[before].changes.append(change)
+        homes[place] = before
+      } else {
+        homes[place] = runs.count
+        runs.append(
+          Run(
+            life: life, parent: before.map { $0 + offset }, first: node.sequence,
+            hashes: [node.hash], changes: [change]))
       }
-      found.append(run)
-      open += nodes[last].children.map { ($0, found.count - 1) }
     }
-    return LifeTree.ordered(found, offset: offset)
-  }
-
-  private static func ordered(_ runs: [Run], offset: Int) -> [Run] {
-    let order = runs.indices.sorted { left, right in
-      runs[left].first != runs[right].first
-        ? runs[left].first < runs[right].first
-        : runs[left].hashes[0].lexicographicallyPrecedes(runs[right].hashes[0])
-    }
-    var places = [Int](repeating: 0, count: runs.count)
-    for (place, old) in order.enumerated() { places[old] = place }
-    return order.map { old in
-      var run = runs[old]
-      run.parent = run.parent.map { places[$0] + offset }
-      return run
-    }
+    return runs
   }
 }

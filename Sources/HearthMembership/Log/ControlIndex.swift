@@ -6,13 +6,10 @@ import HearthCRDT
 struct ControlIndex: Sendable {
   /// The operations that created the group: one, or one for each branch of a forked log.
   private(set) var geneses: [Int] = []
-  /// Operations that enrol a device, by device.
   private(set) var enrolments: [DeviceID: [Int]] = [:]
-  /// Operations that revoke a device.
   private(set) var revocations: [DeviceID: [Int]] = [:]
   /// Operations that admit a person or a further device of that person.
   private(set) var additions: [PersonID: [Int]] = [:]
-  /// Operations that end a person's membership.
   private(set) var removals: [PersonID: [Int]] = [:]
   /// Operations that end all other devices of a person.
   private(set) var recoveries: [PersonID: [Int]] = [:]
@@ -29,24 +26,24 @@ struct ControlIndex: Sendable {
   /// Uses of all invitations.
   private(set) var joinings: [Int] = []
   private(set) var transfers: [RecordID: [Int]] = [:]
-  private(set) var acceptances: [Int] = []
-  private(set) var policies: [Int] = []
-  private(set) var epochs: [Int] = []
-  private(set) var wrapAdds: [Int] = []
-  private(set) var complaints: [Int] = []
   /// Explicit confirmations, by the operation that they confirm.
   private(set) var confirmations: [RecordID: [Int]] = [:]
   /// Epoch operations, by the devices that receive their keys.
   private(set) var wraps: [DeviceID: [Int]] = [:]
   /// Operations after which a person or device may no longer read.
   private(set) var exposures: [Int] = []
-  private(set) var kinds: [UInt8: [Int]] = [:]
+  private var kinds: [UInt8: [Int]] = [:]
   /// All operations of a device, by the device's number.
   private(set) var writings = NumberedLists()
 
   init(_ log: ControlLog, group: GroupID) {
     for place in log.items.indices { add(place, of: log, group: group) }
   }
+
+  /// All operations of a kind.
+  subscript(kind: ControlOperation.Kind) -> [Int] { kinds[kind.rawValue] ?? [] }
+
+  var acceptances: [Int] { self[.acceptOwner] }
 
   /// Adds an operation that follows all others in log order.
   mutating func add(_ place: Int, of log: ControlLog, group: GroupID) {
@@ -61,10 +58,7 @@ struct ControlIndex: Sendable {
   private mutating func addKeys(_ place: Int, _ item: ControlItem) {
     switch item.operation {
     case .epoch(let grant):
-      epochs.append(place)
       for wrap in grant.wraps { wraps[wrap.recipient, default: []].append(place) }
-    case .wrapAdd: wrapAdds.append(place)
-    case .complaint: complaints.append(place)
     case .confirm(let targets):
       for target in targets { confirmations[target, default: []].append(place) }
     case .removeMember, .leave, .revokeDevice, .inviteClose, .join: exposures.append(place)
@@ -91,8 +85,6 @@ struct ControlIndex: Sendable {
     case .revokeDevice(let revocation): revocations[revocation.device, default: []].append(place)
     case .setRole(let change): roles[change.person, default: []].append(place)
     case .transferOwner: transfers[item.eventID, default: []].append(place)
-    case .acceptOwner: acceptances.append(place)
-    case .setPolicy: policies.append(place)
     default: break
     }
   }

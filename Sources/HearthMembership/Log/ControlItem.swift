@@ -7,10 +7,7 @@ extension Frontier {
 
 /// A control operation in the causal order: a class, so that ordering a log moves only pointers.
 package final class ControlItem: Sendable {
-  /// The operation's id: the id of its event, combined with the content if the log is forked.
-  package let id: RecordID
-  /// The id of its event.
-  package let eventID: RecordID
+  private let event: ShownChange.Event
   package let version: Version
   /// Its position in the causal order: its change, in its own branch of the log.
   package let position: Dot
@@ -18,61 +15,44 @@ package final class ControlItem: Sendable {
   package let cause: Frontier
   /// What its author had also seen in forked logs, by the authors of positions.
   let more: Frontier
-  package let operation: ControlOperation
   /// The citations by content in its change.
   package let citations: [Citation]
   /// The run of a forked log that holds it; nil in a log without forks.
   package let branch: Int?
-  /// The device whose keys it contains, valid or not; nil if it contains none.
-  let shown: DeviceID?
-  /// Whether the device that joins by it made the id of the person as whom it joins.
-  let isByMaker: Bool
 
-  package init(
+  /// Makes an operation of a log without forks.
+  package convenience init(
     id: RecordID, version: Version, cause: Frontier, operation: ControlOperation,
     citations: [Citation] = [], eventID: RecordID? = nil
   ) {
-    self.id = id
-    self.eventID = eventID ?? id
-    self.version = version
-    position = version.dot
-    self.cause = cause
-    more = Frontier()
-    self.operation = operation
-    self.citations = citations
-    branch = nil
-    (shown, isByMaker) = operation.introduction
+    self.init(
+      ShownChange.Event(id: id, eventID: eventID ?? id, operation: operation), version: version,
+      at: version.dot, cause: cause, seen: Frontier(), citations: citations)
   }
 
-  private init(_ item: ControlItem, at position: Dot, seen more: Frontier) {
-    id = item.id
-    eventID = item.eventID
-    version = item.version
-    self.position = position
-    cause = item.cause
-    self.more = more
-    operation = item.operation
-    citations = item.citations
-    branch = item.branch
-    (shown, isByMaker) = (item.shown, item.isByMaker)
-  }
-
-  /// Makes an operation of a run of a forked log.
+  /// Makes an operation of a run of a forked log, or of none.
   init(
-    _ event: ShownChange.Event, version: Version, in branch: Int, at position: Dot,
-    cause: Frontier, seen more: Frontier
+    _ event: ShownChange.Event, version: Version, in branch: Int? = nil, at position: Dot,
+    cause: Frontier, seen more: Frontier, citations: [Citation] = []
   ) {
-    id = event.id
-    eventID = event.eventID
+    self.event = event
     self.version = version
     self.position = position
     self.cause = cause
     self.more = more
-    operation = event.operation
-    citations = []
+    self.citations = citations
     self.branch = branch
-    (shown, isByMaker) = event.introduction
   }
+
+  /// The operation's id: the id of its event, combined with the content if the log is forked.
+  package var id: RecordID { event.id }
+  /// The id of its event.
+  package var eventID: RecordID { event.eventID }
+  package var operation: ControlOperation { event.operation }
+  /// The device whose keys it contains, valid or not; nil if it contains none.
+  var shown: DeviceID? { event.introduction.shown }
+  /// Whether the device that joins by it made the id of the person as whom it joins.
+  var isByMaker: Bool { event.introduction.isByMaker }
 
   /// The device that wrote it.
   package var device: DeviceID { version.dot.author.device }
@@ -81,7 +61,9 @@ package final class ControlItem: Sendable {
   var name: Author? { branch == nil ? version.dot.author : nil }
 
   func placed(at position: Dot, seen more: Frontier) -> ControlItem {
-    ControlItem(self, at: position, seen: more)
+    ControlItem(
+      event, version: version, in: branch, at: position, cause: cause, seen: more,
+      citations: citations)
   }
 }
 

@@ -134,6 +134,11 @@ struct ControlLog: Sendable {
       && forked.beside[items[line].position.author]?.covers(items[place].position) != true
   }
 
+  /// Whether an operation is beyond a line that its own author had not seen either.
+  func isUnaware(_ place: Int, of line: Int) -> Bool {
+    !sees(place, line) && isBeyond(place, line)
+  }
+
   /// Whether two operations are in two branches of one incarnation's log.
   func areBranches(_ one: Int, _ other: Int) -> Bool {
     items[one].version.dot.author == items[other].version.dot.author && areConcurrent(one, other)
@@ -187,5 +192,20 @@ extension ControlLog {
       let phases = (one.operation.phase, other.operation.phase)
       return phases.0 != phases.1 ? phases.0 < phases.1 : one.id < other.id
     }
+  }
+}
+
+/// The terms of an invitation, without its keys: passes read them many times.
+struct InviteTerms: Sendable {
+  let person: PersonID?
+  let role: Role
+  let admission: ControlOperation.Admission
+  let maximumUses: Int
+  let expiresMilliseconds: UInt64
+
+  init?(_ operation: ControlOperation) {
+    guard case .inviteCreate(let invite) = operation else { return nil }
+    (person, role, admission) = (invite.person, invite.role, invite.admission)
+    (maximumUses, expiresMilliseconds) = (invite.maximumUses, invite.expiresMilliseconds)
   }
 }

@@ -8,8 +8,6 @@ struct DoubledWords: Sendable {
   /// For each such device: its operations with the concurrent ones that come later in log order.
   private var pairs: [DeviceID: [(place: Int, later: [Int])]] = [:]
 
-  init() {}
-
   init(_ log: ControlLog) {
     guard !log.forked.isEmpty else { return }
     let words = log.items.indices.filter { log.operation($0).words != nil }

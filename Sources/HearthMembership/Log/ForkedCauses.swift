@@ -279,15 +279,12 @@ struct ForkedCauses: Sendable {
       {
         let above = parent.map { found[$0 - numbers.lowerBound] } ?? Frontier()
         let places = siblings.map { $0 - numbers.lowerBound }
-        var before = above
-        for place in places {
-          found[place] = before
-          before = before.joined(with: below[place])
-        }
-        var after = Frontier()
-        for place in places.reversed() {
-          found[place] = found[place].joined(with: after)
-          after = after.joined(with: below[place])
+        for order in [places, places.reversed()] {
+          var beside = above
+          for place in order {
+            found[place] = found[place].joined(with: beside)
+            beside = beside.joined(with: below[place])
+          }
         }
       }
       let own = Set(numbers.map { runs[$0] } + [lives[life] ?? life])

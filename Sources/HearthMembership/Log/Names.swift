@@ -8,7 +8,7 @@ struct Names: Sendable {
   private var identifiers: [Identifier] = []
 
   /// The number of an identifier; nil if nothing names it.
-  subscript(identifier: Identifier) -> Int? { numbers[identifier] }
+  subscript(identifier: Identifier?) -> Int? { identifier.flatMap { numbers[$0] } }
 
   subscript(number number: Int) -> Identifier { identifiers[number] }
 
@@ -23,7 +23,7 @@ struct Names: Sendable {
 
 /// Lists of operations by the number of their subject, each in log order.
 struct NumberedLists: Sendable {
-  private var lists: [[Int]] = []
+  private(set) var lists: [[Int]] = []
 
   subscript(number: Int?) -> [Int] {
     guard let number, number < lists.count else { return [] }

@@ -1,11 +1,8 @@
 import HearthCRDT
 
 /// The effect of changes of records, by their authors' status.
-package struct ChangeRules: Sendable {
+package struct ChangeRules: ResolvedPart {
   let resolved: ResolvedControl
-
-  private var findings: Findings { resolved.findings }
-  private var log: ControlLog { resolved.findings.log }
 
   /// Judges a change by its author's role at the control heads that it cites, and by cuts.
   ///
@@ -107,7 +104,8 @@ package struct ChangeRules: Sendable {
   package var hasTriedCuts: Bool {
     let index = findings.index
     return !(index.removals.isEmpty && index.revocations.isEmpty && index.recoveries.isEmpty)
-      || hasStruckJoinings || index.roles.keys.contains { !demotions(of: $0).isEmpty }
+      || index.enrolments.keys.contains { !strikersOfJoining(of: $0).isEmpty }
+      || index.roles.keys.contains { !demotions(of: $0).isEmpty }
   }
 
   /// Who wrote a change, at the heads that it cites; nil for a stranger.
@@ -198,10 +196,6 @@ package struct ChangeRules: Sendable {
         return striker
       }
     }
-  }
-
-  private var hasStruckJoinings: Bool {
-    findings.index.enrolments.keys.contains { !strikersOfJoining(of: $0).isEmpty }
   }
 
   /// Whether an ending or demotion applies to an enrolment: nobody can end one they had not seen.

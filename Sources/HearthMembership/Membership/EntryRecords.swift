@@ -1,11 +1,24 @@
 import HearthCRDT
 
-/// The joins of a group: which are pending, who may make them final, and who let somebody in.
-package struct EntryRecords: Sendable {
-  let resolved: ResolvedControl
+/// A contested join that has no effect until somebody confirms it.
+package struct WaitingEntry: Sendable {
+  /// The id of its operation; a confirmation names it.
+  package let id: RecordID
+  package let person: PersonID
+  package let personName: String
+  package let device: DeviceID
+  package let deviceName: String
+  /// The requested role; nil for a person's further device.
+  package let role: Role?
+  package let invite: Identifier
+  /// When it was written, by the clock of the device that wrote it.
+  package let since: HybridTime
+  package let reason: VoidReason
+}
 
-  private var findings: Findings { resolved.findings }
-  private var log: ControlLog { resolved.findings.log }
+/// The joins of a group: which are pending, who may make them final, and who let somebody in.
+package struct EntryRecords: ResolvedPart {
+  let resolved: ResolvedControl
 
   /// The joins that are pending on an owner or admin, in log order.
   package var waiting: [WaitingEntry] {
@@ -25,26 +38,21 @@ package struct EntryRecords: Sendable {
   ///
   /// Contested joins are not among them: only a person admits them. O(n) for n operations.
   package func unconfirmed(by device: DeviceID) -> [RecordID] {
-    guard let own = LogView.all.enrolment(of: device, in: findings),
-      let person = findings.enrolledPerson(own),
-      let role = LogView.all.role(of: person, in: findings)
-    else { return [] }
-    return log.items.indices.filter {
-      findings.isLive[$0] && findings.confirmations[$0] == nil
-        && mayConfirm($0, person, role, enrolledBy: own)
-    }.map { log.items[$0].id }.sorted()
+    confirmable(by: device) { findings.isLive[$0] && findings.confirmations[$0] == nil }.sorted()
   }
 
-  /// The ids of pending joins that a device may make final, strictly rising.
+  /// The ids of pending joins that a device may make final.
   package func confirmable(by device: DeviceID) -> Set<RecordID> {
+    Set(confirmable(by: device, where: findings.isWaiting))
+  }
+
+  private func confirmable(by device: DeviceID, where isOpen: (Int) -> Bool) -> [RecordID] {
     guard let own = LogView.all.enrolment(of: device, in: findings),
       let person = findings.enrolledPerson(own),
       let role = LogView.all.role(of: person, in: findings)
     else { return [] }
-    return Set(
-      log.items.indices.filter {
-        findings.isWaiting($0) && mayConfirm($0, person, role, enrolledBy: own)
-      }.map { log.items[$0].id })
+    return log.items.indices.filter { isOpen($0) && mayConfirm($0, person, role, enrolledBy: own) }
+      .map { log.items[$0].id }
   }
 
   /// Whether a person with full knowledge may make a join or an ownership handover final.
@@ -85,11 +93,11 @@ package struct EntryRecords: Sendable {
 
   /// Whether a device belongs to the group by an approval of an invitation's use.
   package func isAdmitted(_ device: DeviceID, by invite: Identifier) -> Bool {
-    if Mutant.settlesByAnyWayIn.isActive { return resolved.outcome.isActive(device) }
+    if Mutant.settlesByAnyWayIn.isActive { return outcome.isActive(device) }
     return (findings.index.enrolments[device] ?? []).contains { place in
-      guard case .admit(let admit) = log.operation(place),
-        admit.join.invite == invite
-      else { return false }
+      guard case .admit(let admit) = log.operation(place), admit.join.invite == invite else {
+        return false
+      }
       return LogView.all.holds(place, in: findings)
         && LogView.all.ending(of: device, enrolledBy: place, in: findings) == nil
     }
@@ -99,7 +107,7 @@ package struct EntryRecords: Sendable {
   ///
   /// If two admins admit somebody concurrently, each had the right, whatever became of it later.
   package func hasAdmitted(_ device: DeviceID, by approver: DeviceID) -> Bool {
-    return (findings.index.enrolments[device] ?? []).contains { place in
+    (findings.index.enrolments[device] ?? []).contains { place in
       guard case .admit = log.operation(place), log.devices[place] == approver else { return false }
       let verdict = findings.verdicts[place]
       return verdict.refusal == nil || verdict.isContested && verdict.rank >= Role.admin.rank
@@ -108,9 +116,8 @@ package struct EntryRecords: Sendable {
 
   /// The person who made the invitation of a device; nil for a device without an invitation.
   package func inviter(of device: DeviceID) -> PersonID? {
-    guard let invite = LogView.all.enrolment(of: device, in: findings).flatMap(findings.inviter)
-    else { return nil }
-    return findings.person(invite)
+    LogView.all.enrolment(of: device, in: findings).flatMap(findings.inviter)
+      .flatMap(findings.person)
   }
 
   /// The people who invited or approved a person, in order of id; empty for a founder.
@@ -121,13 +128,9 @@ package struct EntryRecords: Sendable {
 
   /// The people who invited or approved the person or device of an operation.
   private func whoLetIn(by place: Int) -> Set<PersonID> {
-    guard log.comers[place] != nil else { return [] }
-    let inviter = LogView.all.invite(log.invited[place], in: findings).flatMap {
-      findings.person($0)
-    }
-    var approver: PersonID?
-    if case .admit = log.operation(place) { approver = findings.person(place) }
-    return Set([inviter, approver].compactMap { $0 })
+    var places = [LogView.all.invite(log.invited[place], in: findings)]
+    if case .admit = log.operation(place) { places.append(place) }
+    return Set(places.compactMap { $0.flatMap(findings.person) })
   }
 
   /// The people whom a device trusts about the time before its join, in order of id: its own
@@ -145,7 +148,7 @@ package struct EntryRecords: Sendable {
 
   /// Whether an invitation is for a person who is not in the group.
   package func isForNewcomer(_ person: PersonID?) -> Bool {
-    person.map { id in !resolved.outcome.people.contains { $0.id == id } } ?? true
+    person.map { id in !outcome.people.contains { $0.id == id } } ?? true
   }
 
   /// The devices whose joins were pending on an operation that a reader had not seen, so that the

@@ -17,18 +17,13 @@ package struct PassedBy: Hashable, Comparable, Sendable {
   package var bytes: [UInt8] { recipient.bytes + epoch + behind }
 
   package static func < (left: PassedBy, right: PassedBy) -> Bool {
-    if left.recipient != right.recipient { return left.recipient < right.recipient }
-    if left.epoch != right.epoch { return left.epoch.lexicographicallyPrecedes(right.epoch) }
-    return left.behind.lexicographicallyPrecedes(right.behind)
+    left.bytes.lexicographicallyPrecedes(right.bytes)
   }
 }
 
 /// The recipients of the rekey handoffs of the control zone.
-package struct Handoffs: Sendable {
+package struct Handoffs: ResolvedPart {
   let resolved: ResolvedControl
-
-  private var findings: Findings { resolved.findings }
-  private var log: ControlLog { resolved.findings.log }
 
   /// The devices and automatic invitations that control epochs omitted, in order of recipient.
   ///
@@ -54,17 +49,12 @@ package struct Handoffs: Sendable {
 
   /// Each possible recipient of a rekey handoff, with the operation that gathered its keys.
   private var entrances: [(id: Identifier, place: Int, keys: Int)] {
-    let devices = resolved.outcome.devices.compactMap {
-      device -> (id: Identifier, place: Int, keys: Int)? in
-      guard let place = LogView.all.enrolment(of: device.id, in: findings) else { return nil }
-      return (device.id, place, HistoryAccess(resolved: resolved).keysGathered(for: place))
+    let history = HistoryAccess(resolved: resolved)
+    let devices = outcome.devices.map(\.id).compactMap { id in
+      LogView.all.enrolment(of: id, in: findings).map { (id, $0, history.keysGathered(for: $0)) }
     }
-    let invites = resolved.outcome.openInvites.compactMap {
-      invite -> (id: Identifier, place: Int, keys: Int)? in
-      guard let place = LogView.all.invite(invite.operation.invite, in: findings) else {
-        return nil
-      }
-      return (invite.operation.invite, place, place)
+    let invites = outcome.openInvites.map(\.operation.invite).compactMap { id in
+      LogView.all.invite(id, in: findings).map { (id, $0, $0) }
     }
     return devices + invites
   }

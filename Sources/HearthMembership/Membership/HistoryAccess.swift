@@ -1,12 +1,22 @@
 import HearthCRDT
 
+/// An epoch of a zone, as the control log announces it.
+package struct EpochRecord: Sendable {
+  package let grant: ControlOperation.EpochGrant
+  /// The creation time, by the clock of the device that made it.
+  package let since: HybridTime
+  /// The length of the longest chain of epochs below it.
+  package let depth: Int
+  /// The device that made it.
+  package let maker: DeviceID
+  let place: Int
+}
+
 /// The earlier history that newcomers may read, by the keys that they may have (decision 0051).
-package struct HistoryAccess: Sendable {
+package struct HistoryAccess: ResolvedPart {
   let resolved: ResolvedControl
 
-  private var findings: Findings { resolved.findings }
-  private var log: ControlLog { resolved.findings.log }
-  private var rules: NewcomerRules { resolved.outcome.newcomers }
+  private var rules: NewcomerRules { outcome.newcomers }
 
   /// Whether data keys are withheld: newcomers have, or once had, limited access to history.
   package var withholdsKeys: Bool { !rules.boundaries.isEmpty }
@@ -23,10 +33,8 @@ package struct HistoryAccess: Sendable {
   /// Whether a person may receive the key of a data zone's epoch, by the time of the person's join.
   package func isOpen(_ epoch: EpochRecord, to person: PersonID) -> Bool {
     guard withholdsKeys else { return true }
-    guard let addition = LogView.all.addition(of: person, in: findings),
-      let first = findings.beginning(of: person, through: addition)
-    else { return false }
-    let gathered = keysGathered(for: first)
+    guard let addition = LogView.all.addition(of: person, in: findings) else { return false }
+    let gathered = keysGathered(for: addition)
     if rules.rule(.past(gathered), in: findings) == .fromJoin {
       return log.sees(epoch.place, gathered)
     }
@@ -40,22 +48,19 @@ package struct HistoryAccess: Sendable {
     rules.isOpen(epoch.place, .all, in: findings)
   }
 
-  /// Whether readers follow the link from an epoch of a data zone to an earlier one.
+  /// Whether readers follow the link from an epoch to an earlier one, given by an id that the log
+  /// may lack.
   ///
   /// A device that obeys the rule ignores a link that another program added against the rule. O(r)
   /// for the r changes of the rule.
-  func follows(_ epoch: EpochRecord, to earlier: EpochRecord) -> Bool {
-    guard withholdsKeys else { return true }
-    return rules.rule(.past(epoch.place), in: findings) == .full
-      && rules.isOpen(earlier.place, .past(epoch.place), in: findings)
-  }
-
-  /// Whether readers follow the link to an earlier epoch, given by an id that the log may lack.
   package func follows(
     _ epoch: EpochRecord, toKey earlier: [UInt8], of zone: ZoneKind, _ epochs: [EpochRecord]
   ) -> Bool {
     guard zone == .data, withholdsKeys else { return true }
-    return epochs.first { $0.grant.epoch == earlier }.map { follows(epoch, to: $0) } ?? false
+    let past = LogView.past(epoch.place)
+    guard let earlier = epochs.first(where: { $0.grant.epoch == earlier }) else { return false }
+    return rules.rule(past, in: findings) == .full
+      && rules.isOpen(earlier.place, past, in: findings)
   }
 
   /// Whether an epoch was made in the same change as the invitation or admission of an enrolment.

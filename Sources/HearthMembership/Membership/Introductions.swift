@@ -44,18 +44,12 @@ package struct IntroductionClaim: Sendable {
 /// invitation has a few more slots than it allows uses. A bounded number of slots is for devices
 /// whose voucher has no effect any more. All other devices stay pending and take no slot.
 package struct IntroductionRoom: Sendable {
-  private let allowed: [Identifier: Int]
-  private var used: [Identifier: Int]
-  private var strangers: Int
+  fileprivate var allowed: [Identifier: Int] = [:]
+  fileprivate var used: [Identifier: Int] = [:]
+  fileprivate var strangers = 0
 
   /// The most devices in the control log that no current member vouches for.
   package static let maximumStrangers = 256
-
-  init(allowed: [Identifier: Int], used: [Identifier: Int], strangers: Int) {
-    self.allowed = allowed
-    self.used = used
-    self.strangers = strangers
-  }
 
   /// Whether a claim would get a slot if its proof holds.
   ///
@@ -83,11 +77,8 @@ package struct IntroductionRoom: Sendable {
 }
 
 /// The devices that may begin logs in the control zone.
-package struct Introductions: Sendable {
+package struct Introductions: ResolvedPart {
   let resolved: ResolvedControl
-
-  private var findings: Findings { resolved.findings }
-  private var log: ControlLog { resolved.findings.log }
 
   /// The introduction in an unknown device's first operation; nil while nothing vouches for it.
   package func introduction(
@@ -213,19 +204,17 @@ package struct Introductions: Sendable {
 
   /// The number of further devices that may begin logs now.
   package var room: IntroductionRoom {
-    var allowed: [Identifier: Int] = [:]
+    var room = IntroductionRoom()
     for number in findings.index.invites.numbers {
       let uses = findings.index.invites[number].compactMap { log.terms($0)?.maximumUses }
-      allowed[log.invitations[number: number]] = (uses.max() ?? 0) + EntryJudge.spareUses
+      room.allowed[log.invitations[number: number]] = (uses.max() ?? 0) + EntryJudge.spareUses
     }
-    var used: [Identifier: Int] = [:]
-    var strangers = 0
     for places in findings.index.enrolments.values {
-      if !places.contains(where: { findings.isLive[$0] }) { strangers += 1 }
+      if !places.contains(where: { findings.isLive[$0] }) { room.strangers += 1 }
       for case .join(let join) in places.prefix(1).map({ log.operation($0) }) {
-        used[join.invite, default: 0] += 1
+        room.used[join.invite, default: 0] += 1
       }
     }
-    return IntroductionRoom(allowed: allowed, used: used, strangers: strangers)
+    return room
   }
 }

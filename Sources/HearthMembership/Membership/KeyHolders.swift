@@ -2,11 +2,9 @@ import HearthCRDT
 import HearthCrypto
 
 /// The devices that hold the keys of a zone's epochs, according to the log.
-package struct KeyHolders: Sendable {
+package struct KeyHolders: ResolvedPart {
   let resolved: ResolvedControl
 
-  private var findings: Findings { resolved.findings }
-  private var log: ControlLog { resolved.findings.log }
   private var history: HistoryAccess { HistoryAccess(resolved: resolved) }
 
   /// The epochs of a zone whose keys a device received and has not complained about since.
@@ -26,7 +24,9 @@ package struct KeyHolders: Sendable {
         !$0.complaint.isLast && $0.complaint.epoch == epoch && log.sees($0.place, place)
       }
     }
-    let added = addedWraps(for: device, in: zone)
+    let added = wrapAdds(in: zone).filter { place, added in
+      findings.isLive[place] && added.wraps.contains { $0.recipient == device }
+    }
     let gathered = findings.index.enrolments[device]?.filter { findings.isLive[$0] } ?? []
     var told: Set<[UInt8]> = []
     for epoch in epochs where history.mayBeGiven(epoch, of: kind, to: device) {
@@ -40,7 +40,7 @@ package struct KeyHolders: Sendable {
         (log.sees(history.keysGathered(for: enrolment), epoch.place)
           || kind == .data && history.came(enrolment, with: epoch)) && stands(enrolment, id)
       }
-      let isAdded = added.contains { $0.epoch == id && stands($0.place, id) }
+      let isAdded = added.contains { $0.added.epoch == id && stands($0.place, id) }
       guard isWrapped || isGathered || isAdded || enough?.contains(id) == true else { continue }
       told.insert(id)
       for earlier in epoch.grant.history
@@ -64,7 +64,7 @@ package struct KeyHolders: Sendable {
     let all = ZoneKeys(resolved: resolved).epochs(of: zone)
     guard let made = all.first(where: { (try? EpochKey.tag(ofID: $0.grant.epoch)) == tag })
     else { return false }
-    return !resolved.outcome.devices.contains {
+    return !outcome.devices.contains {
       toldKeys(of: zone, kind, all, by: $0.id).contains(made.grant.epoch)
     }
   }
@@ -76,18 +76,13 @@ package struct KeyHolders: Sendable {
 
   /// The keys of an epoch that anybody handed on later.
   package func addedWraps(of epoch: [UInt8], zone: ZoneID) -> [ControlOperation.Wrap] {
-    findings.index.wrapAdds.flatMap { place -> [ControlOperation.Wrap] in
-      guard case .wrapAdd(let added) = log.operation(place), added.zone == zone,
-        added.epoch == epoch
-      else { return [] }
-      return added.wraps
-    }
+    wrapAdds(in: zone).filter { $0.added.epoch == epoch }.flatMap(\.added.wraps)
   }
 
   private func complaints(
     of device: DeviceID, in zone: ZoneID
   ) -> [(place: Int, complaint: ControlOperation.Complaint)] {
-    findings.index.complaints.compactMap { place in
+    findings.index[.complaint].compactMap { place in
       guard findings.isLive[place], log.devices[place] == device,
         case .complaint(let complaint) = log.operation(place), complaint.zone == zone
       else { return nil }
@@ -95,12 +90,10 @@ package struct KeyHolders: Sendable {
     }
   }
 
-  private func addedWraps(for device: DeviceID, in zone: ZoneID) -> [(place: Int, epoch: [UInt8])] {
-    findings.index.wrapAdds.compactMap { place in
-      guard findings.isLive[place], case .wrapAdd(let added) = log.operation(place),
-        added.zone == zone, added.wraps.contains(where: { $0.recipient == device })
-      else { return nil }
-      return (place, added.epoch)
+  private func wrapAdds(in zone: ZoneID) -> [(place: Int, added: ControlOperation.WrapAdd)] {
+    findings.index[.wrapAdd].compactMap { place in
+      guard case .wrapAdd(let added) = log.operation(place), added.zone == zone else { return nil }
+      return (place, added)
     }
   }
 }

@@ -98,7 +98,7 @@ package struct Membership: Sendable {
 
   /// All operations of a kind, in causal order.
   package func said(_ kind: ControlOperation.Kind) -> [Said] {
-    (findings.index.kinds[kind.rawValue] ?? []).map { place in
+    findings.index[kind].map { place in
       (findings.log.items[place], findings.person(place), findings.isLive[place])
     }
   }

@@ -15,18 +15,15 @@ package struct RecoveryUse: Sendable {
 }
 
 /// The recovery words of a group's people and their uses.
-package struct RecoveryRecords: Sendable {
+package struct RecoveryRecords: ResolvedPart {
   let resolved: ResolvedControl
-
-  private var findings: Findings { resolved.findings }
-  private var log: ControlLog { resolved.findings.log }
 
   /// The public recovery keys of every current member who has some, by person, and those that a
   /// returning `comer` has from an earlier membership.
   package func recoveryKeys(
     with comer: PersonID? = nil
   ) -> [(person: PersonID, keys: ControlOperation.RecoveryKeys)] {
-    var ids = Set(resolved.outcome.people.map(\.id))
+    var ids = Set(outcome.people.map(\.id))
     if let comer, !Mutant.returnsWithoutWords.isActive { ids.insert(comer) }
     return ids.sorted().compactMap { person in
       LogView.all.recoveryKeys(of: person, in: findings).map { (person, $0.keys) }
@@ -41,7 +38,7 @@ package struct RecoveryRecords: Sendable {
   /// Whether a person has only one device and no recovery words, so that the loss of the device
   /// loses everything that no other person keeps.
   package func isAtRisk(_ person: PersonID) -> Bool {
-    recoveryKeys(of: person) == nil && resolved.outcome.devices.count { $0.person == person } == 1
+    recoveryKeys(of: person) == nil && outcome.devices.count { $0.person == person } == 1
   }
 
   /// The uses of recovery words, by person in order of id, then in log order.

@@ -3,52 +3,7 @@ import HearthCRDT
 /// A resolved control log and its outcome, shared by the copies of a membership.
 final class ResolvedControl: Sendable {
   let resolver: ControlResolver
-  let outcome: Outcome
-
-  struct Outcome: Sendable {
-    let newcomers: NewcomerRules
-    let people: [Member]
-    let formerPeople: [Member]
-    let devices: [MemberDevice]
-    let allDevices: [MemberDevice]
-    let invites: [InvitationRecord]
-    let offers: [OwnershipOffer]
-    let voided: [VoidedOperation]
-    let cards: [DeviceID: DeviceCard]
-    let minimumSuite: UInt8
-    let unknownOperations: Int
-
-    init(_ findings: Findings) {
-      let roster = Roster(findings)
-      newcomers = NewcomerRules(findings)
-      (people, formerPeople) = roster.people()
-      allDevices = roster.devices()
-      devices = allDevices.filter(\.isActive)
-      invites = roster.invites()
-      offers = roster.offers()
-      voided = roster.voided()
-      cards = roster.cards()
-      minimumSuite = LogView.all.minimumSuite(in: findings)
-      unknownOperations = findings.log.items.count {
-        if case .unknown = $0.operation { return true }
-        return false
-      }
-    }
-
-    /// The device, if it belongs or belonged to the group.
-    func device(_ id: DeviceID) -> MemberDevice? {
-      let place = allDevices.partitionPoint { $0.id >= id }
-      return place < allDevices.count && allDevices[place].id == id ? allDevices[place] : nil
-    }
-
-    /// Whether a device currently belongs to the group.
-    func isActive(_ id: DeviceID) -> Bool { device(id)?.isActive ?? false }
-
-    /// The invitations that still admit somebody automatically.
-    var openInvites: [InvitationRecord] {
-      invites.filter { !$0.isClosed && $0.usesLeft > 0 && $0.operation.admission == .auto }
-    }
-  }
+  let outcome: ControlOutcome
 
   var findings: Findings { resolver.findings }
 
@@ -60,9 +15,9 @@ final class ResolvedControl: Sendable {
     return genesis
   }
 
-  init(_ resolver: ControlResolver, _ outcome: Outcome? = nil) {
+  init(_ resolver: ControlResolver, _ outcome: ControlOutcome? = nil) {
     self.resolver = resolver
-    self.outcome = outcome ?? Outcome(resolver.findings)
+    self.outcome = outcome ?? ControlOutcome(resolver.findings)
   }
 
   /// The resolved log after additions by ``ControlResolver/add(_:)``.
@@ -81,4 +36,15 @@ final class ResolvedControl: Sendable {
     }
     return ResolvedControl(resolver, isQuiet ? outcome : nil)
   }
+}
+
+/// A part of what a membership answers, by the resolved log.
+protocol ResolvedPart: Sendable {
+  var resolved: ResolvedControl { get }
+}
+
+extension ResolvedPart {
+  var findings: Findings { resolved.findings }
+  var log: ControlLog { resolved.findings.log }
+  var outcome: ControlOutcome { resolved.outcome }
 }

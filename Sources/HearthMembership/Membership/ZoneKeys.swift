@@ -2,17 +2,15 @@ import HearthCRDT
 import HearthCrypto
 
 /// The epochs of a zone, and which of them new writes may use.
-package struct ZoneKeys: Sendable {
+package struct ZoneKeys: ResolvedPart {
   let resolved: ResolvedControl
 
-  private var findings: Findings { resolved.findings }
-  private var log: ControlLog { resolved.findings.log }
   private var history: HistoryAccess { HistoryAccess(resolved: resolved) }
 
   /// The epochs of a zone in log order, also by unauthorized authors, since segments may use them.
   package func epochs(of zone: ZoneID) -> [EpochRecord] {
     var depths: [[UInt8]: Int] = [:]
-    return findings.index.epochs.compactMap { place in
+    return findings.index[.epoch].compactMap { place in
       guard case .epoch(let grant) = log.operation(place), grant.zone == zone else { return nil }
       let depth = (grant.previous.compactMap { depths[$0] }.max() ?? -1) + 1
       depths[grant.epoch] = max(depth, depths[grant.epoch] ?? 0)
@@ -32,9 +30,9 @@ package struct ZoneKeys: Sendable {
   /// A digest of everything that decides who holds which keys, for comparison.
   package func digestOfHolders(of zone: ZoneID) -> [UInt8] {
     var writer = ByteWriter(capacity: 1_024)
-    for device in resolved.outcome.devices { writer.identifier(device.id) }
+    for device in outcome.devices { writer.identifier(device.id) }
     for epoch in epochs(of: zone) { writer.raw(epoch.grant.epoch) }
-    writer.varint(findings.index.wrapAdds.count)
+    writer.varint(findings.index[.wrapAdd].count)
     return Blake2b.hash(writer.bytes, count: 16)
   }
 
@@ -75,7 +73,7 @@ package struct ZoneKeys: Sendable {
   private func isFresh(_ epoch: EpochRecord, _ kind: ZoneKind) -> Bool {
     if Mutant.writesUnderExposedKey.isActive { return true }
     return history.isBeyondBoundaries(epoch)
-      && epoch.grant.wraps.allSatisfy { resolved.outcome.isActive($0.recipient) }
+      && epoch.grant.wraps.allSatisfy { outcome.isActive($0.recipient) }
       && !exposures(of: kind).contains { !isCovered($0, by: epoch.place) }
   }
 
@@ -103,7 +101,7 @@ package struct ZoneKeys: Sendable {
   package func epochsOfOpenInvites(in zone: ZoneID) -> [EpochRecord] {
     guard history.withholdsKeys else { return [] }
     let places = Set(
-      resolved.outcome.openInvites.compactMap {
+      outcome.openInvites.compactMap {
         LogView.all.invite($0.operation.invite, in: findings)
       })
     return epochs(of: zone).filter { epoch in

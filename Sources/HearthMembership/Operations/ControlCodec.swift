@@ -161,10 +161,10 @@ extension ControlCodec {
 
   /// A list in strict order of a key, so that it has one encoding and no duplicates.
   static func sorted<Item>(
-    _ item: String, itemBytes: Int, of codec: ControlCodec<Item>,
-    by isOrdered: @escaping @Sendable (Item, Item) -> Bool
+    _ item: String, itemBytes: Int, atMost limit: Int = ControlLimits.maximumItems,
+    of codec: ControlCodec<Item>, by isOrdered: @escaping @Sendable (Item, Item) -> Bool
   ) -> Self where Value == [Item] {
-    list(item, itemBytes: itemBytes, of: codec).checked(item) { items in
+    list(item, itemBytes: itemBytes, atMost: limit, of: codec).checked(item) { items in
       zip(items, items.dropFirst()).allSatisfy(isOrdered)
     }
   }

@@ -82,16 +82,21 @@ extension ControlOperation {
 
   /// The kinds that queries search for.
   package enum Kind: UInt8, Sendable {
+    case epoch = 2
     case incarnate = 6
     case removeMember = 8
     case revokeDevice = 9
     case setRole = 10
+    case acceptOwner = 12
     case leave = 13
     case setRecovery = 14
     case rotateRecovery = 15
     case recover = 16
     case forkProof = 17
     case adopt = 18
+    case complaint = 19
+    case wrapAdd = 20
+    case setPolicy = 21
     case heartbeat = 22
     case snapshotAttest = 25
     case zoneDigest = 26
@@ -101,10 +106,8 @@ extension ControlOperation {
   var comer: PersonID? {
     switch self {
     case .genesis(let genesis): genesis.founder
-    case .join(let join): join.person
-    case .admit(let admit): admit.join.person
     case .recover(let recover): recover.person
-    default: nil
+    default: joining?.person
     }
   }
 
@@ -112,9 +115,7 @@ extension ControlOperation {
     switch self {
     case .inviteCreate(let invite): invite.invite
     case .inviteClose(let invite): invite
-    case .join(let join): join.invite
-    case .admit(let admit): admit.join.invite
-    default: nil
+    default: joining?.invite
     }
   }
 
@@ -126,17 +127,17 @@ extension ControlOperation {
     }
   }
 
-  /// Whether it makes or withdraws an ownership offer.
-  var isOffer: Bool {
-    if case .transferOwner = self { return true }
-    return false
+  /// The name of the person as whom its device joins; empty for any other operation.
+  var personName: String {
+    if case .genesis(let genesis) = self { return genesis.founderName }
+    return joining?.personName ?? ""
   }
 
+  /// Whether it makes or withdraws an ownership offer.
+  var isOffer: Bool { if case .transferOwner = self { true } else { false } }
+
   /// Whether it gives a person another role.
-  var isRoleChange: Bool {
-    if case .setRole = self { return true }
-    return false
-  }
+  var isRoleChange: Bool { if case .setRole = self { true } else { false } }
 
   /// The cut of an operation that takes something away: how far its author knew the logs.
   var cut: Cut? {
@@ -158,6 +159,14 @@ extension ControlOperation {
     }
   }
 
+  /// Whether it replaces recovery words with the consent of the old words.
+  var isSignedByWords: Bool {
+    guard case .rotateRecovery(let rotation) = self, case .recovery = rotation.consent else {
+      return false
+    }
+    return true
+  }
+
   /// Whether devices write the operation by themselves and it lets nobody in, by itself or later.
   package var isUpkeep: Bool {
     switch self {
@@ -169,10 +178,8 @@ extension ControlOperation {
   var card: DeviceCard? {
     switch self {
     case .genesis(let genesis): genesis.device
-    case .join(let join): join.device
-    case .admit(let admit): admit.join.device
     case .recover(let recover): recover.device
-    default: nil
+    default: joining?.device
     }
   }
 

@@ -109,11 +109,7 @@ extension ProofBook {
     verdicts.reserveCapacity(count)
     for _ in 0..<count {
       let digest = try reader.identifier("digest of a proof")
-      switch try reader.byte("result of a proof") {
-      case 0: verdicts[digest] = false
-      case 1: verdicts[digest] = true
-      default: throw CodecError(.unknown, "result of a proof", offset: reader.offset)
-      }
+      verdicts[digest] = try reader.flag("result of a proof")
     }
     try reader.finish()
   }

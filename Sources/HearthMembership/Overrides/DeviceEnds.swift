@@ -1,12 +1,10 @@
 import HearthCRDT
 
-/// Which operations of a person a recovery or a revocation by the same person ends.
-struct DeviceEnds {
-  let findings: Findings
-
+// Which operations of a person a recovery or a revocation by the same person ends.
+extension Findings {
   /// Whether an operation can end devices of its own person.
-  func mayEnd(_ place: Int) -> Bool {
-    switch findings.log.operation(place) {
+  func mayEndDevices(_ place: Int) -> Bool {
+    switch log.operation(place) {
     case .recover(let recover): recover.revokesOthers
     case .revokeDevice: true
     default: false
@@ -16,26 +14,32 @@ struct DeviceEnds {
   /// Whether a recovery that revokes devices, or a revocation, would override an operation of its
   /// person that nobody had seen first.
   func isEnded(_ place: Int, by line: Int) -> Bool {
-    if case .recover = findings.log.operation(line) { return isBeyond(place, recovery: line) }
-    return isRevoked(place, by: line) && findings.log.isBeyond(place, line)
-      && !findings.log.sees(place, line)
+    if case .recover = log.operation(line) { return isEnded(place, byRecovery: line) }
+    return isRevoked(place, by: line) && log.isUnaware(place, of: line)
   }
 
   /// Whether a recovery would override an operation of its person.
-  func isBeyond(_ place: Int, recovery: Int) -> Bool {
-    findings.person(place) == findings.person(recovery)
-      && findings.log.devices[place] != findings.log.devices[recovery]
-      && findings.verdicts[place].enrolment.map { findings.log.sees(recovery, $0) } ?? false
-      && !findings.log.sees(place, recovery) && findings.log.isBeyond(place, recovery)
+  func isEnded(_ place: Int, byRecovery line: Int) -> Bool {
+    person(place) == person(line) && log.devices[place] != log.devices[line]
+      && hasSeenEnrolment(line, of: place) && log.isUnaware(place, of: line)
   }
 
   /// Whether a revocation ended the enrolment that an operation was written under.
   func isRevoked(_ place: Int, by line: Int) -> Bool {
-    guard case .revokeDevice(let revocation) = findings.log.operation(line),
-      findings.log.devices[place] == revocation.device,
-      findings.person(place) == findings.person(line),
-      let enrolment = findings.verdicts[place].enrolment
-    else { return false }
-    return findings.log.sees(line, enrolment)
+    guard case .revokeDevice(let revocation) = log.operation(line) else { return false }
+    return log.devices[place] == revocation.device && person(place) == person(line)
+      && hasSeenEnrolment(line, of: place)
+  }
+
+  /// Whether a line's author had seen the enrolment under which an operation was written.
+  func hasSeenEnrolment(_ line: Int, of place: Int) -> Bool {
+    verdicts[place].enrolment.map { log.sees(line, $0) } ?? false
+  }
+
+  /// Whether a line's author had seen the membership under which an operation was written.
+  ///
+  /// Nobody can end a membership that they had not seen, and a person who rejoins starts anew.
+  func hasSeenMembership(_ line: Int, of place: Int) -> Bool {
+    membership(place).map { log.sees(line, $0) } ?? false
   }
 }

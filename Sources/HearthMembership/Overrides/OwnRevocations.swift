@@ -3,11 +3,13 @@ import HearthCRDT
 /// The revocations among the devices of one person.
 struct OwnRevocations {
   private let step: Overrides
-  private let lines: WitnessedLines
+  private let findings: Findings
+  private let log: ControlLog
 
   init(_ step: Overrides) {
     self.step = step
-    lines = WitnessedLines(step: step)
+    findings = step.findings
+    log = step.log
   }
 
   /// The operations of revoked devices beyond the lines of their person's other devices.
@@ -16,18 +18,16 @@ struct OwnRevocations {
   /// somebody of higher rank had seen only one revocation. An overridden revocation draws no line.
   func strikes(of rank: Int) -> [Strike] {
     let all = step.places(of: rank, .revokeDevice).filter { isOwn($0) }
-    let byPerson = Dictionary(grouping: all) { step.findings.person($0) ?? .zero }
+    let byPerson = Dictionary(grouping: all) { findings.person($0) ?? .zero }
     return byPerson.sorted { $0.key < $1.key }.flatMap { _, places -> [Strike] in
       let byTarget = Dictionary(grouping: first(of: places), by: target)
       let own = byTarget.mapValues { places in
         places.map { place in
-          let against = byTarget[step.log.devices[place]] ?? []
+          let against = byTarget[log.devices[place]] ?? []
           let isMutual =
             rank == Role.owner.rank
-            && against.contains {
-              step.ends.isRevoked(place, by: $0) && step.log.isBeyond(place, $0)
-            }
-          return lines.ownLine(place, rank, isMutual: isMutual)
+            && against.contains { findings.isRevoked(place, by: $0) && log.isBeyond(place, $0) }
+          return step.ownLine(place, rank, isMutual: isMutual)
         }
       }
       let lost = lost(own, rank)
@@ -35,15 +35,11 @@ struct OwnRevocations {
       let standing = Set(
         own.values.joined().map(\.place).filter { !lost.contains($0) }.map { aim(of: $0) })
       // The operations are collected once for each device, since many devices may have revoked it.
-      let subjects = Dictionary(
-        uniqueKeysWithValues: own.keys.map { device in
-          (
-            device,
-            step.findings.index.writings[step.log.deviceNames[device]].filter {
-              !standing.contains(aim(of: $0))
-            }
-          )
-        })
+      let subjects = own.keys.reduce(into: [:]) { subjects, device in
+        subjects[device] = findings.index.writings[log.deviceNames[device]].filter {
+          !standing.contains(aim(of: $0))
+        }
+      }
       return own.values.joined().filter { !lost.contains($0.place) }
         .sorted { $0.place < $1.place }.flatMap { line -> [Strike] in
           let beyond = (subjects[target(line.place)] ?? []).filter {
@@ -55,7 +51,7 @@ struct OwnRevocations {
   }
 
   private func target(_ revocation: Int) -> DeviceID {
-    guard case .revokeDevice(let revoked) = step.log.operation(revocation) else { return .zero }
+    guard case .revokeDevice(let revoked) = log.operation(revocation) else { return .zero }
     return revoked.device
   }
 
@@ -69,9 +65,9 @@ struct OwnRevocations {
   private func aim(of revocation: Int) -> Aim {
     let device = target(revocation)
     return Aim(
-      author: step.log.author(revocation), device: device,
-      enrolments: step.findings.live.enrolments[step.log.deviceNames[device]].count {
-        step.log.sees(revocation, $0)
+      author: log.author(revocation), device: device,
+      enrolments: findings.live.enrolments[log.deviceNames[device]].count {
+        log.sees(revocation, $0)
       })
   }
 
@@ -86,7 +82,7 @@ struct OwnRevocations {
   private func lost(_ own: [DeviceID: [OwnLine]], _ rank: Int) -> Set<Int> {
     let all = Array(own.values.joined())
     let byTarget = Dictionary(grouping: all.indices) { target(all[$0].place) }
-    let against = all.map { byTarget[step.log.devices[$0.place]] ?? [] }
+    let against = all.map { byTarget[log.devices[$0.place]] ?? [] }
     // Whether each of those revocations overrides the victim, computed on demand.
     var known = against.map { [Bool?](repeating: nil, count: $0.count) }
     func loses(_ victim: Int, _ number: Int) -> Bool {
@@ -110,17 +106,17 @@ struct OwnRevocations {
 
   private func isOverridden(_ place: Int, by line: OwnLine, _ rank: Int) -> Bool {
     // The author's device is the revoked one.
-    step.findings.person(place) == step.findings.person(line.place)
-      && step.findings.verdicts[place].enrolment.map { step.log.sees(line.place, $0) } ?? false
-      && lines.isSubject(place, line) && !lines.isKept(place, beside: line.place, rank)
+    findings.person(place) == findings.person(line.place)
+      && findings.hasSeenEnrolment(line.place, of: place)
+      && step.isSubject(place, line) && !step.isKept(place, beside: line.place, rank)
   }
 
   private func isOwn(_ line: Int) -> Bool {
-    guard case .revokeDevice(let revocation) = step.log.operation(line),
-      let person = step.findings.person(line)
+    guard case .revokeDevice(let revocation) = log.operation(line),
+      let person = findings.person(line)
     else { return false }
-    return step.findings.live.enrolments[step.log.deviceNames[revocation.device]].contains {
-      step.findings.enrolledPerson($0) == person && step.log.sees(line, $0)
+    return findings.live.enrolments[log.deviceNames[revocation.device]].contains {
+      findings.enrolledPerson($0) == person && log.sees(line, $0)
     }
   }
 }

@@ -25,108 +25,104 @@ struct OwnerChain {
     else { return nil }
     let log = findings.log
     let later = findings.live.acceptances.partitionPoint { $0 > last ?? -1 }
-    let candidates = findings.live.acceptances[later...].filter { place in
-      findings.verdicts[place].formerOwner == owner && place != last
-        && (last.map { log.sees(place, $0) } ?? true)
+    let candidates = findings.live.acceptances[later...].compactMap { place -> HandOver? in
+      guard last.map({ log.sees(place, $0) }) ?? true else { return nil }
+      return HandOver(place, from: owner, in: findings, parts)
     }
-    let judged = candidates.map { place in
-      (
-        place, offer: findings.offer(takenBy: place) ?? place,
-        final: confirmation(of: place, findings)
-      )
+    let winner = candidates.min { one, other in
+      one.weight != other.weight
+        ? one.weight > other.weight : (one.offer, one.place) < (other.offer, other.place)
     }
-    let winner = judged.min { one, other in
-      let finality = (weight(one.final, owner, findings), weight(other.final, owner, findings))
-      if finality.0 != finality.1 { return finality.0 > finality.1 }
-      return (one.offer, one.0) < (other.offer, other.0)
-    }
-    guard let (place, _, final) = winner else { return nil }
-    let isConfirmed = final != nil && Mutant.silenceConfirmsWhatEnded.isActive
-    let end =
-      isConfirmed
-      ? nil
-      : endOfOffer(place, by: owner, findings) ?? endOfDevice(place, from: owner, findings)
-    if let end {
-      let reason = VoidReason.overruled(by: log.items[end].id, .offerEnded)
+    guard let winner else { return nil }
+    let place = winner.place
+    let isConfirmed = winner.confirmation != nil && Mutant.silenceConfirmsWhatEnded.isActive
+    if !isConfirmed, let end = winner.endOfOffer ?? winner.endOfDevice {
       return Step(
         acceptance: place, confirmation: nil,
-        strikes: [Strike(place: place, by: end, reason: reason)], isTaken: false)
+        strikes: [Strike(place: place, by: end, rule: .offerEnded)], isTaken: false)
     }
-    let losers = candidates.filter { log.areConcurrent($0, place) }.map {
-      Strike(place: $0, by: place, reason: .overruled(by: log.items[place].id, .twoTransfers))
+    let losers = candidates.filter { log.areConcurrent($0.place, place) }.map {
+      Strike(place: $0.place, by: place, rule: .twoTransfers)
     }
-    let strikes = losers + lines(of: place, from: owner, findings)
-    self.owner = findings.person(place)
+    self.owner = winner.heir
     last = place
-    return Step(acceptance: place, confirmation: final, strikes: strikes)
+    return Step(
+      acceptance: place, confirmation: winner.confirmation, strikes: losers + winner.lines)
+  }
+}
+
+/// An ownership handover that the chain of owners may include.
+private struct HandOver {
+  let place: Int
+  let offer: Int
+  let owner: PersonID
+  let heir: PersonID
+  /// The operation that makes it final: an operation by the former owner who had seen it, or an
+  /// explicit confirmation by an admin.
+  private(set) var confirmation: Int?
+  private let findings: Findings
+  private let log: ControlLog
+  private let parts: LogParts
+
+  /// Makes the handover of an effective acceptance; nil if somebody else had offered it.
+  init?(_ place: Int, from owner: PersonID, in findings: Findings, _ parts: LogParts) {
+    guard findings.verdicts[place].formerOwner == owner, let heir = findings.person(place),
+      let offer = findings.offer(takenBy: place)
+    else { return nil }
+    (self.place, self.offer, self.owner, self.heir) = (place, offer, owner, heir)
+    (self.findings, self.parts) = (findings, parts)
+    log = findings.log
+    confirmation = confirmations(besides: owner).first ?? silences.min()
   }
 
-  /// The weight of a confirmation: a third person's weighs more than the former owner's, who could
-  /// confirm one handover after another.
-  private func weight(_ confirmation: Int?, _ owner: PersonID, _ findings: Findings) -> Int {
-    guard let confirmation else { return 0 }
-    return findings.person(confirmation) == owner ? 1 : 2
-  }
+  /// The weight of its confirmation: a third person's weighs more than the former owner's, who
+  /// could confirm one handover after another.
+  var weight: Int { confirmation.map { findings.person($0) == owner ? 1 : 2 } ?? 0 }
 
-  /// The operation that makes an acceptance final: an operation by the former owner who had seen
-  /// it, or an explicit confirmation by an admin.
-  private func confirmation(of place: Int, _ findings: Findings) -> Int? {
-    guard let former = findings.verdicts[place].formerOwner else { return nil }
-    if let said = confirmations(of: place, besides: former, findings).first { return said }
-    return silences(about: place, of: former, findings).min()
-  }
-
-  /// The first operation of each of the former owner's devices that had seen an acceptance.
-  private func silences(
-    about place: Int, of former: PersonID, _ findings: Findings
-  ) -> [Int] {
-    findings.everyDevice(of: former).compactMap { device -> Int? in
-      let writings = findings.index.writings[findings.log.deviceNames[device]]
+  /// The first operation of each of the former owner's devices that had seen the acceptance.
+  private var silences: [Int] {
+    findings.everyDevice(of: owner).compactMap { device in
+      let writings = findings.index.writings[log.deviceNames[device]]
       return writings[writings.partitionPoint { $0 > place }...].first {
-        findings.isLive[$0] && findings.person($0) == former && findings.log.sees($0, place)
+        findings.isLive[$0] && findings.person($0) == owner && log.sees($0, place)
       }
     }
   }
 
-  /// The explicit confirmations of an acceptance by people who were admins before it, except the
-  /// new owner and one more: an admin whom the new owner promoted cannot confirm the new owner.
-  private func confirmations(
-    of place: Int, besides other: PersonID?, _ findings: Findings
-  ) -> [Int] {
-    (findings.index.confirmations[findings.log.items[place].id] ?? []).filter { confirmation in
-      guard findings.isLive[confirmation], findings.log.sees(confirmation, place),
+  /// The explicit confirmations by people who were admins before it, except the new owner and one
+  /// more: an admin whom the new owner promoted cannot confirm the new owner.
+  private func confirmations(besides other: PersonID?) -> [Int] {
+    (findings.index.confirmations[log.items[place].id] ?? []).filter { confirmation in
+      guard findings.isLive[confirmation], log.sees(confirmation, place),
         findings.rank(confirmation) >= Role.admin.rank, let person = findings.person(confirmation),
-        person != findings.person(place), person != other
+        person != heir, person != other
       else { return false }
       return LogView.past(place).role(of: person, in: findings)?.rank ?? 0 >= Role.admin.rank
     }
   }
 
-  /// The operation that ended an offer without having seen its acceptance.
+  /// Whether an operation is by an admin who is neither the former owner nor one more person.
+  private func isWitness(_ place: Int, besides other: PersonID?) -> Bool {
+    findings.isWitness(place) && findings.rank(place) >= Role.admin.rank
+      && findings.person(place) != owner && findings.person(place) != other
+  }
+
+  /// The operation that ended the offer without having seen the acceptance.
   ///
   /// The former owner removed the new owner or withdrew the offer, and a third admin had seen that
   /// and not the acceptance. Without a third witness the handover is valid: the recovery words
   /// signed it, and a former owner can date any operation before it. So is one that was confirmed,
   /// but the former owner's silence confirms nothing that it knew to have ended.
-  private func endOfOffer(_ place: Int, by owner: PersonID, _ findings: Findings) -> Int? {
-    guard let heir = findings.person(place), let offer = findings.offer(takenBy: place) else {
-      return nil
-    }
-    let log = findings.log
+  var endOfOffer: Int? {
     let withdrawals = findings.live.transfers.filter { other in
       guard case .transferOwner(let transfer) = log.operation(other) else { return false }
       return transfer.to == owner && log.sees(other, offer)
     }
-    let removals = findings.live.removals[findings.log.people[heir]].filter {
-      findings.person($0) == owner
-    }
+    let removals = findings.live.removals[log.people[heir]].filter { findings.person($0) == owner }
     return (removals + withdrawals).first { end in
-      log.areConcurrent(end, place) && confirmations(of: place, besides: nil, findings).isEmpty
-        && silences(about: place, of: owner, findings).allSatisfy { log.sees($0, end) }
-        && parts.contains(seeing: end, notSeeing: place, in: log) { witness in
-          findings.isWitness(witness) && findings.rank(witness) >= Role.admin.rank
-            && findings.person(witness) != heir && findings.person(witness) != owner
-        }
+      log.areConcurrent(end, place) && confirmations(besides: nil).isEmpty
+        && silences.allSatisfy { log.sees($0, end) }
+        && parts.contains(seeing: end, notSeeing: place, in: log) { isWitness($0, besides: heir) }
     }
   }
 
@@ -134,15 +130,10 @@ struct OwnerChain {
   /// or that accepted it.
   ///
   /// Between two devices of an owner nobody is a witness, so only a recovery ends an offer.
-  private func endOfDevice(_ place: Int, from owner: PersonID, _ findings: Findings) -> Int? {
-    guard let offer = findings.offer(takenBy: place), let heir = findings.person(place) else {
-      return nil
-    }
-    let (log, live) = (findings.log, findings.live)
-    let owners = live.recoveries[log.people[owner]]
+  var endOfDevice: Int? {
+    let live = findings.live
     let heirs = live.recoveries[log.people[heir]] + live.revocations[log.deviceNumbers[place]]
-    return endOfSide(offer, of: place, from: owner, by: owners, findings)
-      ?? endOfSide(place, of: place, from: owner, by: heirs, findings)
+    return end(of: offer, by: live.recoveries[log.people[owner]]) ?? end(of: place, by: heirs)
   }
 
   /// The operation that ended the device of one side of a handover, of the same person, if an admin
@@ -153,19 +144,15 @@ struct OwnerChain {
   /// operation that it ended, does not count: an owner could otherwise recover with a date before
   /// the offer and create such a witness. Then only an explicit confirmation by somebody else than
   /// this side makes the handover valid, under the same condition.
-  private func endOfSide(
-    _ side: Int, of place: Int, from owner: PersonID, by ends: [Int], _ findings: Findings
-  ) -> Int? {
-    let (person, devices) = (findings.person(side), DeviceEnds(findings: findings))
-    for end in ends where devices.isEnded(side, by: end) {
+  private func end(of side: Int, by ends: [Int]) -> Int? {
+    let person = findings.person(side)
+    for end in ends where findings.isEnded(side, by: end) {
       var parties = Parties(of: [end], findings)
-      let isSeen = parts.contains(seeing: end, notSeeing: side, in: findings.log) { witness in
-        findings.isWitness(witness) && findings.rank(witness) >= Role.admin.rank
-          && findings.person(witness) != person && findings.person(witness) != owner
-          && !parties.include(witness, of: Role.admin.rank)
+      let isSeen = parts.contains(seeing: end, notSeeing: side, in: log) { witness in
+        isWitness(witness, besides: person) && !parties.include(witness, of: Role.admin.rank)
       }
       guard isSeen else { continue }
-      let isVouched = confirmations(of: place, besides: person, findings).contains {
+      let isVouched = confirmations(besides: person).contains {
         !parties.include($0, of: Role.admin.rank)
       }
       return isVouched ? nil : end
@@ -173,31 +160,26 @@ struct OwnerChain {
     return nil
   }
 
-  /// The operations that an ownership handover overrides: the former owner's operations that need
-  /// an owner, and concurrent operations by anybody that take something from the new owner.
-  private func lines(of place: Int, from owner: PersonID, _ findings: Findings) -> [Strike] {
-    guard let heir = findings.person(place) else { return [] }
-    let log = findings.log
-    let id = log.items[place].id
-    return parts.concurrent(with: place, in: log).compactMap { other in
+  /// The operations that it overrides: the former owner's operations that need an owner, and
+  /// concurrent operations by anybody that take something from the new owner.
+  var lines: [Strike] {
+    parts.concurrent(with: place, in: log).compactMap { other in
       guard findings.isLive[other], log.isBeyond(other, place) else { return nil }
-      if isAgainst(other, heir, findings) {
-        return Strike(place: other, by: place, reason: .overruled(by: id, .transferWins))
-      }
+      if isAgainstHeir(other) { return Strike(place: other, by: place, rule: .transferWins) }
       guard findings.person(other) == owner, findings.verdicts[other].needs >= Role.owner.rank
       else { return nil }
-      return Strike(place: other, by: place, reason: .overruled(by: id, .rankLost))
+      return Strike(place: other, by: place, rule: .rankLost)
     }
   }
 
-  private func isAgainst(_ place: Int, _ heir: PersonID, _ findings: Findings) -> Bool {
-    switch findings.log.operation(place) {
-    case .leave: findings.person(place) == heir
+  private func isAgainstHeir(_ other: Int) -> Bool {
+    switch log.operation(other) {
+    case .leave: findings.person(other) == heir
     case .setRole(let change): change.person == heir
     case .removeMember(let removal): removal.person == heir
     case .revokeDevice(let revocation):
-      findings.person(place) != heir
-        && findings.live.enrolments[findings.log.deviceNames[revocation.device]]
+      findings.person(other) != heir
+        && findings.live.enrolments[log.deviceNames[revocation.device]]
           .contains { findings.enrolledPerson($0) == heir }
     default: false
     }

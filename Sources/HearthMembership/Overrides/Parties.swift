@@ -8,14 +8,12 @@ struct Parties {
   /// The disputed operations that would end devices.
   private let lines: [Int]
   private let findings: Findings
-  private let ends: DeviceEnds
   private var known: [Int: Bool] = [:]
 
   init(of sides: Set<Int>, _ findings: Findings) {
     self.sides = sides
     self.findings = findings
-    ends = DeviceEnds(findings: findings)
-    lines = sides.filter(ends.mayEnd)
+    lines = sides.filter(findings.mayEndDevices)
   }
 
   /// Whether the author of an operation had a rank only through disputed operations.
@@ -49,7 +47,7 @@ struct Parties {
   /// The operations that an operation depends on, all of them earlier.
   private struct Grounds {
     /// The entries of its author, and the invitation by which it admits somebody.
-    var entries: [Int] = []
+    let entries: [Int]
     /// The operations that gave its author the needed rank, each enough; nil if it needs none.
     var roles: [Int]?
 
@@ -58,9 +56,8 @@ struct Parties {
 
   private func grounds(of place: Int, _ rank: Int) -> Grounds {
     let verdict = findings.verdicts[place]
-    var grounds = Grounds()
-    grounds.entries = [verdict.enrolment, verdict.membership, verdict.admitted, verdict.invite]
-      .compactMap { $0 }.filter { $0 < place }
+    let entries = [verdict.enrolment, findings.membership(place), verdict.admitted, verdict.invite]
+    var grounds = Grounds(entries: entries.compactMap { $0 }.filter { $0 < place })
     // A new person's rank comes from the invitation.
     guard rank > Role.child.rank, let person = verdict.person,
       verdict.enrolment != place || verdict.admitted != place
@@ -84,6 +81,6 @@ struct Parties {
   }
 
   private func isInDispute(_ place: Int) -> Bool {
-    sides.contains(place) || lines.contains { ends.isEnded(place, by: $0) }
+    sides.contains(place) || lines.contains { findings.isEnded(place, by: $0) }
   }
 }

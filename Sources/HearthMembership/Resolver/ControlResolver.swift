@@ -20,12 +20,8 @@ struct ControlResolver: Sendable {
   private(set) var passes = 0
   /// Whether each operation had the same effect in every pass.
   private(set) var isSteady = true
-  /// The effective acceptances; nil while the chain of owners is followed.
-  private var handOvers: Set<Int>?
   /// The overrides that were dropped although the operation that draws the line has effect.
-  private var fallen: Set<FallenStrike> = []
-  /// Acceptances that failed because the new owner was not in the group.
-  private var aside: Set<Int> = []
+  private var fallen: Set<Strike> = []
   /// Whether no operation lost or gained its effect in this round.
   private var isRoundSteady = true
   private var stock = Stock()
@@ -56,55 +52,12 @@ struct ControlResolver: Sendable {
   private mutating func pass(from start: Int) {
     passes += 1
     stock = Stock()
-    var judge = takeJudge()
     judge.begin(findings.log)
     findings.live.truncate(to: start)
     let before = findings.isLive
     for place in start..<findings.log.items.count { findings.isLive[place] = false }
-    for place in start..<findings.log.items.count { judgeOne(place, by: &judge) }
-    self.judge = judge
+    for place in start..<findings.log.items.count { findings.judge(place, by: &judge) }
     if findings.isLive != before { isRoundSteady = false }
-  }
-
-  /// Takes the judge out of the resolver: a judge inside could not change its caches and read the
-  /// findings beside it without a copy of them.
-  private mutating func takeJudge() -> Judge {
-    var judge = Judge(group: group)
-    swap(&self.judge, &judge)
-    return judge
-  }
-
-  private mutating func judgeOne(_ place: Int, by judge: inout Judge) {
-    let verdict = judge.verdict(of: place, in: findings)
-    if !findings.log.operation(place).leavesAuthor(verdict.person) {
-      judge.forget(findings.log.author(place))
-    }
-    findings.verdicts[place] = verdict
-    // The earlier decision is out of date, and its consequences would otherwise come one pass late.
-    if verdict.refusal != nil, !verdict.isContested { findings.contests[place] = nil }
-    if verdict.isAttempt, let invite = verdict.invite {
-      findings.live.note(attempt: place, at: invite)
-    }
-    guard findings.strikes[place] == nil else { return noteOverruled(place) }
-    if verdict.formerOwner != nil, !mayHandOver(place) { return }
-    let isConfirmed = findings.confirmations[place] != nil
-    let isAllowed = verdict.refusal == nil || verdict.isContested && isConfirmed
-    guard isAllowed, findings.contests[place] == nil || isConfirmed else { return }
-    findings.enact(place)
-  }
-
-  /// Records a role change that lost to a lower role: its author and others acted on it meanwhile.
-  private mutating func noteOverruled(_ place: Int) {
-    guard let strike = findings.strikes[place], case .overruled(_, .twoRoles) = strike.reason,
-      findings.verdicts[place].refusal == nil,
-      case .setRole(let change) = findings.log.operation(place),
-      let winner = findings.given(strike.by), winner.rank <= change.role.rank
-    else { return }
-    findings.live.add(overruled: place, of: change.person, in: findings.log)
-  }
-
-  private func mayHandOver(_ place: Int) -> Bool {
-    handOvers?.contains(place) != false && !aside.contains(place)
   }
 
   /// Overrides operations, and judges again the operations that may depend on them.
@@ -114,7 +67,9 @@ struct ControlResolver: Sendable {
     Probe.operationStruck.hit()
     // An operation without effect may also have been a witness.
     isRoundSteady = false
-    for strike in new where findings.strikes[strike.place] == nil { findings.override(strike) }
+    for strike in new where findings.strikes[strike.place] == nil {
+      findings.strikes[strike.place] = strike
+    }
     if !passOver(new.map(\.place)) { pass(from: first) }
   }
 
@@ -130,8 +85,6 @@ struct ControlResolver: Sendable {
       findings.live.withdraw(place)
       isRoundSteady = false
     }
-    var judge = takeJudge()
-    defer { self.judge = judge }
     let later = findings.index.acceptances[
       findings.index.acceptances.partitionPoint { $0 > first }...]
     for acceptance in later where findings.strikes[acceptance] == nil {
@@ -161,8 +114,8 @@ struct ControlResolver: Sendable {
         LogView.all.addition(of: owner, in: findings) == nil
       else { return }
       let isLast = attempt == ControlResolver.maximumAside
-      aside.formUnion(isLast ? findings.live.acceptances : findings.live.acceptances.suffix(1))
-      findings.lift()
+      findings.aside.formUnion(findings.live.acceptances.suffix(isLast ? .max : 1))
+      lift(Array(findings.strikes.indices))
       settleWithOwners()
     }
   }
@@ -174,17 +127,17 @@ struct ControlResolver: Sendable {
   /// an offer nor admit others as if they were the owner.
   private mutating func settleWithOwners() {
     if !findings.index.acceptances.isEmpty {
-      handOvers = []
+      findings.handOvers = []
       begin()
       settleRanks()
       if !isRoundSteady { isSteady = false }
-      findings.lift()
+      lift(Array(findings.strikes.indices))
     }
     var known: Assumption?
     var isJudged = false
     fallen = []
     for round in 1...ControlResolver.maximumRounds {
-      handOvers = nil
+      findings.handOvers = nil
       if isJudged { isRoundSteady = true } else { begin() }
       settleOwners()
       settleRanks()
@@ -198,24 +151,24 @@ struct ControlResolver: Sendable {
       if Mutant.settlesOnce.isActive { return }
       isSteady = false
       let found = assumption
-      guard known != found else { return }
+      if let known, known == found { return }
       known = found
-      findings.lift(fallen)
+      lift(fallen)
       // The last pass has already judged everything under the assumption of the next round.
       isJudged = fallen.isEmpty && findings.index.acceptances.isEmpty
     }
   }
 
-  private struct Assumption: Equatable {
-    let struck: [Int?]
-    let contested: [Bool]
-    let confirmed: [Int?]
-  }
+  private typealias Assumption = (struck: [Int?], contested: [Bool], confirmed: [Int?])
 
   private var assumption: Assumption {
-    Assumption(
-      struck: findings.strikes.map { $0?.by }, contested: findings.contests.map { $0 != nil },
-      confirmed: findings.confirmations)
+    (
+      findings.strikes.map { $0?.by }, findings.contests.map { $0 != nil }, findings.confirmations
+    )
+  }
+
+  private mutating func lift(_ places: [Int]) {
+    for place in places { findings.strikes[place] = nil }
   }
 
   /// Judges everything again, but keeps the findings so far.
@@ -233,17 +186,11 @@ struct ControlResolver: Sendable {
     let struck = findings.strikes.compactMap { $0 }
     guard !struck.isEmpty else { return [] }
     takeStock()
-    let own = OwnOverrides(Overrides(findings, stock))
+    let own = Overrides(findings, stock)
     return struck.filter { strike in
       guard !own.holds(strike) else { return false }
-      return !findings.isLive[strike.by]
-        || fallen.insert(FallenStrike(place: strike.place, by: strike.by)).inserted
+      return !findings.isLive[strike.by] || fallen.insert(strike).inserted
     }.map(\.place)
-  }
-
-  private struct FallenStrike: Hashable {
-    let place: Int
-    let by: Int
   }
 
   private mutating func settleRanks() {
@@ -251,10 +198,10 @@ struct ControlResolver: Sendable {
     for rank in Mutant.lowerRankGoesFirst.isActive ? ranks.reversed() : ranks {
       settleEntries(of: rank)
       let before = passes
-      for kind in OwnOverrides.Kind.allCases { draw { OwnOverrides($0).strikes(kind, of: rank) } }
+      for kind in Overrides.OwnKind.allCases { draw { $0.strikes(kind, of: rank) } }
       if passes != before { settleEntries(of: rank) }
-      draw { OverridesByOthers(step: $0).overruled(by: rank) }
-      draw { OverridesByOthers(step: $0).drawn(by: rank) }
+      draw { $0.overruled(by: rank) }
+      draw { $0.drawn(by: rank) }
     }
   }
 
@@ -275,7 +222,7 @@ struct ControlResolver: Sendable {
       findings.confirmations[step.acceptance] = step.confirmation
       strike(step.strikes)
     }
-    handOvers = taken
+    findings.handOvers = taken
     if findings.live.acceptances.contains(where: { !taken.contains($0) }) { pass(from: 0) }
   }
 
@@ -334,6 +281,36 @@ struct ControlResolver: Sendable {
   }
 }
 
+// MARK: - One operation
+
+extension Findings {
+  /// Judges an operation by its own past and enacts it unless something else is known against it.
+  fileprivate mutating func judge(_ place: Int, by judge: inout Judge) {
+    let verdict = judge.verdict(of: place, in: self)
+    if !log.operation(place).leavesAuthor(verdict.person) { judge.forget(log.author(place)) }
+    verdicts[place] = verdict
+    // The earlier decision is out of date, and its consequences would otherwise come one pass late.
+    if verdict.refusal != nil, !verdict.isContested { contests[place] = nil }
+    if verdict.isAttempt, let invite = verdict.invite { live.note(attempt: place, at: invite) }
+    guard strikes[place] == nil else { return noteOverruled(place) }
+    let isExcluded = handOvers?.contains(place) == false || aside.contains(place)
+    if verdict.formerOwner != nil, isExcluded { return }
+    let isConfirmed = confirmations[place] != nil
+    let isAllowed = verdict.refusal == nil || verdict.isContested && isConfirmed
+    guard isAllowed, contests[place] == nil || isConfirmed else { return }
+    enact(place)
+  }
+
+  /// Records a role change that lost to a lower role: its author and others acted on it meanwhile.
+  private mutating func noteOverruled(_ place: Int) {
+    guard let strike = strikes[place], strike.rule == .twoRoles, verdicts[place].refusal == nil,
+      case .setRole(let change) = log.operation(place),
+      let winner = given(strike.by), winner.rank <= change.role.rank
+    else { return }
+    live.add(overruled: place, of: change.person, in: log)
+  }
+}
+
 // MARK: - Further operations
 
 extension ControlResolver {
@@ -354,14 +331,11 @@ extension ControlResolver {
 
   private mutating func add(_ place: Int) -> Bool {
     stock = Stock()
-    var judge = takeJudge()
-    defer { self.judge = judge }
     judge.extend(to: findings.log)
-    let item = findings.log.items[place]
     findings.index.add(place, of: findings.log, group: group)
     findings.extend()
-    judgeOne(place, by: &judge)
-    guard settleHandOvers(place), settleAlone(place, item, by: &judge) else { return false }
+    findings.judge(place, by: &judge)
+    guard settleHandOvers(place), settleAlone(place) else { return false }
     if findings.verdicts[place].refusal == nil { note(place) }
     return true
   }
@@ -377,7 +351,7 @@ extension ControlResolver {
         findings.confirmations[acceptance] = place
       } else if !isSteady {
         // Its author knows of the end, so its silence confirms nothing.
-        if case .overruled(_, .offerEnded) = findings.strikes[acceptance]?.reason { continue }
+        if findings.strikes[acceptance]?.rule == .offerEnded { continue }
         guard let winner = findings.strikes[acceptance]?.by,
           findings.verdicts[winner].formerOwner == owner,
           let taken = findings.offer(takenBy: acceptance), let won = findings.offer(takenBy: winner)
@@ -391,11 +365,9 @@ extension ControlResolver {
   }
 
   /// Decides the joins that the last operation makes or confirms; false if others may be affected.
-  private mutating func settleAlone(
-    _ place: Int, _ item: ControlItem, by judge: inout Judge
-  ) -> Bool {
+  private mutating func settleAlone(_ place: Int) -> Bool {
     let confirmed: [Int]
-    switch item.operation {
+    switch findings.log.operation(place) {
     case .genesis, .acceptOwner: return false
     case .join: return isSteady
     case .admit:
@@ -403,7 +375,7 @@ extension ControlResolver {
       findings.confirmations[place] = place
       findings.live.truncate(to: place)
       findings.isLive[place] = false
-      judgeOne(place, by: &judge)
+      findings.judge(place, by: &judge)
       return true
     case .confirm(let targets):
       let ids = Set(targets)

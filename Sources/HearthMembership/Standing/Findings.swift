@@ -4,29 +4,26 @@ import HearthCRDT
 struct Findings: Sendable {
   var log: ControlLog
   var index: ControlIndex
-  /// The effective operations by subject.
   var live = LiveIndex()
-  /// Whether each operation has effect.
-  var isLive: [Bool]
-  var verdicts: [Verdict]
+  var isLive: [Bool] = []
+  var verdicts: [Verdict] = []
   /// The line of another operation that overrides each operation.
-  private(set) var strikes: [Strike?]
+  var strikes: [Strike?] = []
   /// The objection to each join that its own past allows.
-  var contests: [VoidReason?]
+  var contests: [VoidReason?] = []
   /// The operation that makes a join or an ownership handover final.
-  var confirmations: [Int?]
+  var confirmations: [Int?] = []
+  /// The acceptances that may have effect; nil while the chain of owners is followed.
+  var handOvers: Set<Int>?
+  /// Acceptances that failed because the new owner was not in the group.
+  var aside: Set<Int> = []
   /// Joins that are pending because too many other disputed joins decide about them.
   var undecided: Set<Int> = []
 
   init(_ log: ControlLog, _ index: ControlIndex) {
     self.log = log
     self.index = index
-    let count = log.items.count
-    isLive = [Bool](repeating: false, count: count)
-    verdicts = [Verdict](repeating: Verdict(), count: count)
-    strikes = [Strike?](repeating: nil, count: count)
-    contests = [VoidReason?](repeating: nil, count: count)
-    confirmations = [Int?](repeating: nil, count: count)
+    for _ in log.items { extend() }
   }
 
   /// Makes room for the results of one further operation.
@@ -38,42 +35,34 @@ struct Findings: Sendable {
     confirmations.append(nil)
   }
 
-  /// Records that an operation is overridden.
-  mutating func override(_ strike: Strike) { strikes[strike.place] = strike }
-
-  /// Records that operations are not overridden; by default that none is.
-  mutating func lift(_ places: [Int]? = nil) {
-    for place in places ?? Array(strikes.indices) { strikes[place] = nil }
-  }
-
-  /// Records that an operation has effect.
   mutating func enact(_ place: Int) {
     isLive[place] = true
-    live.add(place, verdicts[place], of: log)
+    live.add(place, verdicts, of: log)
   }
 
-  /// The rank of an operation's author at that time; 0 for a stranger.
   func rank(_ place: Int) -> Int { verdicts[place].rank }
-
-  /// The person whose device wrote an operation, or who joins by it.
   func person(_ place: Int) -> PersonID? { verdicts[place].person }
-
-  /// The role that an operation gives to its subject; nil if it gives none.
   func given(_ place: Int) -> Role? { verdicts[place].given }
+
+  /// The join by which the person of an operation's author belonged to the group.
+  func membership(_ place: Int) -> Int? {
+    verdicts[place].enrolment.flatMap { verdicts[$0].admitted }
+  }
 
   /// The reason why an operation is void; nil for an effective one.
   func reason(_ place: Int) -> VoidReason? {
     if isLive[place] { return nil }
     let verdict = verdicts[place]
     if let refusal = verdict.refusal, !verdict.isContested { return refusal }
-    if let reason = strikes[place]?.reason ?? verdict.refusal ?? contests[place] { return reason }
+    if let strike = strikes[place] { return .overruled(by: log.items[strike.by].id, strike.rule) }
+    if let reason = verdict.refusal ?? contests[place] { return reason }
     // An acceptance that the chain of owners did not include.
     return verdict.formerOwner == nil ? nil : .expired
   }
 
   /// Whether a join has no effect only because it is contested.
   func isWaiting(_ place: Int) -> Bool {
-    !isLive[place] && strikes[place] == nil && verdicts[place].isProven
+    !isLive[place] && strikes[place] == nil && verdicts[place].isAttempt
       && (verdicts[place].refusal == nil || verdicts[place].isContested)
   }
 
@@ -125,8 +114,7 @@ struct Findings: Sendable {
   ///
   /// A former owner counts as an admin, and a demoted person with the lower role.
   func standing(_ place: Int) -> Int {
-    guard let person = person(place) else { return rank(place) }
-    return standing(place, under: live.roleChanges[log.people[person]])
+    standing(place, under: live.roles[log.people[person(place)]])
   }
 
   /// The effective rank under some of the operations that set the author's role.
@@ -134,22 +122,17 @@ struct Findings: Sendable {
     let person = person(place)
     return roles.reduce(rank(place)) { rank, other in
       guard rank > Role.child.rank else { return rank }
-      guard !log.sees(place, other), log.isBeyond(place, other) else { return rank }
+      guard log.isUnaware(place, of: other) else { return rank }
       switch log.operation(other) {
       case .acceptOwner:
         return verdicts[other].formerOwner == person ? min(rank, Role.admin.rank) : rank
       case .setRole(let change):
-        guard let membership = verdicts[place].membership, log.sees(other, membership),
+        guard let membership = membership(place), log.sees(other, membership),
           self.person(other) == person || self.rank(other) > self.rank(place)
         else { return rank }
         return min(rank, change.role.rank)
       default: return rank
       }
     }
-  }
-
-  /// The join that began a current member's membership, before their further devices.
-  func beginning(of person: PersonID, through place: Int) -> Int? {
-    index.additions[person]?.last { isLive[$0] && given($0) != nil && $0 <= place }
   }
 }

@@ -19,13 +19,9 @@ struct LiveIndex: Sendable {
   private(set) var removals = NumberedLists()
   /// Recoveries that end all other devices of a person.
   private(set) var recoveries = NumberedLists()
-  /// Operations that set a person's role; an ownership handover sets two.
   private(set) var roles = NumberedLists()
-  /// Role operations, without joins, that may lower the rank of the person's operations.
-  private(set) var roleChanges = NumberedLists()
   /// Role changes that lost to lower roles which their authors had not seen.
   private(set) var overruledRoles = NumberedLists()
-  /// Operations that set the public keys of a person's recovery words.
   private(set) var words = NumberedLists()
   private(set) var invites = NumberedLists()
   private(set) var invitesToOneself = NumberedLists()
@@ -35,12 +31,10 @@ struct LiveIndex: Sendable {
   private(set) var removalsOfUsers = NumberedLists()
   /// Joins whose proof was checked, by the operation that made the invitation.
   private var attempts = NumberedLists()
-  /// The invitations by which a person joined, by the person's number.
-  private var entrances: [Int: [(place: Int, invite: Int)]] = [:]
   private(set) var transfers: [Int] = []
   private(set) var acceptances: [Int] = []
   /// Policy operations, by the number of their author.
-  private(set) var policies: [Int: [Int]] = [:]
+  private(set) var policies = NumberedLists()
 
   mutating func truncate(to start: Int) {
     if start == 0 {
@@ -48,12 +42,6 @@ struct LiveIndex: Sendable {
       return
     }
     for path in LiveIndex.numbered { self[keyPath: path].truncate(to: start) }
-    LiveIndex.truncate(&policies, to: start)
-    for person in entrances.keys {
-      while let last = entrances[person]?.last, last.place >= start {
-        entrances[person]?.removeLast()
-      }
-    }
     apartBeginnings.truncate(to: start)
     apartRemovals.truncate(to: start)
     apartEnrolments.truncate(to: start)
@@ -66,13 +54,9 @@ struct LiveIndex: Sendable {
   private static var numbered: [WritableKeyPath<LiveIndex, NumberedLists>] {
     [
       \.enrolments, \.revocations, \.beginnings, \.furtherDevices, \.removals, \.recoveries,
-      \.roles, \.roleChanges, \.overruledRoles, \.words, \.invitesToOneself, \.invites,
-      \.uses, \.closings, \.removalsOfUsers, \.attempts,
+      \.roles, \.overruledRoles, \.words, \.invitesToOneself, \.invites, \.uses, \.closings,
+      \.removalsOfUsers, \.attempts, \.policies,
     ]
-  }
-
-  private static func truncate<Key>(_ lists: inout [Key: [Int]], to start: Int) {
-    for key in lists.keys { truncate(&lists[key, default: []], to: start) }
   }
 
   private static func truncate(_ places: inout [Int], to start: Int) {
@@ -81,7 +65,8 @@ struct LiveIndex: Sendable {
 
   mutating func withdraw(_ offer: Int) { transfers.removeAll { $0 == offer } }
 
-  mutating func add(_ place: Int, _ verdict: Verdict, of log: ControlLog) {
+  mutating func add(_ place: Int, _ verdicts: [Verdict], of log: ControlLog) {
+    let verdict = verdicts[place]
     switch log.operation(place) {
     case .genesis:
       geneses.append(place)
@@ -96,33 +81,29 @@ struct LiveIndex: Sendable {
     case .removeMember(let removal):
       let person = log.people[removal.person]
       addRemoval(place, of: person, in: log)
-      for entrance in (person.flatMap { entrances[$0] } ?? []).reversed()
-      where log.sees(place, entrance.place) {
-        removalsOfUsers.append(place, to: entrance.invite)
-        break
+      let entrance = beginnings[person].last {
+        log.sees(place, $0) && verdicts[$0].invite != nil
       }
-    case .leave: addRemoval(place, of: verdict.person.flatMap { log.people[$0] }, in: log)
+      removalsOfUsers.append(place, to: entrance.flatMap { verdicts[$0].invite })
+    case .leave: addRemoval(place, of: log.people[verdict.person], in: log)
     case .revokeDevice(let revocation):
       revocations.append(place, to: log.deviceNames[revocation.device])
     case .setRole(let change):
       roles.append(place, to: log.people[change.person])
-      roleChanges.append(place, to: log.people[change.person])
-    case .setRecovery, .rotateRecovery:
-      if let person = verdict.person { words.append(place, to: log.people[person]) }
+    case .setRecovery, .rotateRecovery: words.append(place, to: log.people[verdict.person])
     case .inviteCreate(let invite):
       invites.append(place, to: log.invited[place])
-      if let person = verdict.person, invite.person == person {
-        invitesToOneself.append(place, to: log.people[person])
+      if invite.person == verdict.person {
+        invitesToOneself.append(place, to: log.people[invite.person])
       }
     case .inviteClose: closings.append(place, to: log.invited[place])
     case .transferOwner: transfers.append(place)
     case .acceptOwner:
       acceptances.append(place)
-      for person in [verdict.formerOwner, verdict.person].compactMap({ $0 }) {
+      for person in [verdict.formerOwner, verdict.person] {
         roles.append(place, to: log.people[person])
-        roleChanges.append(place, to: log.people[person])
       }
-    case .setPolicy: policies[log.author(place), default: []].append(place)
+    case .setPolicy: policies.append(place, to: log.author(place))
     default: break
     }
   }
@@ -141,14 +122,11 @@ struct LiveIndex: Sendable {
 
   private mutating func enrol(_ place: Int, _ verdict: Verdict, _ log: ControlLog) {
     addEnrolment(place, of: log)
-    guard verdict.given != nil, let person = log.comers[place] else {
-      furtherDevices.append(place, to: log.comers[place])
-      return
-    }
+    let person = log.comers[place]
+    guard verdict.given != nil else { return furtherDevices.append(place, to: person) }
     apartBeginnings.note(place, after: beginnings[person], in: log)
     beginnings.append(place, to: person)
     roles.append(place, to: person)
-    if let invite = verdict.invite { entrances[person, default: []].append((place, invite)) }
   }
 
   private mutating func addRemoval(_ place: Int, of person: Int?, in log: ControlLog) {

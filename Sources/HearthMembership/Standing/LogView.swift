@@ -205,7 +205,7 @@ enum LogView {
   func minimumSuite(in findings: Findings) -> UInt8 {
     var floor: UInt8 = 1
     // Authors set no lower minimum than they had seen, so each author's last policy suffices.
-    for places in findings.live.policies.values {
+    for places in findings.live.policies.lists {
       let seen = places.partitionPoint { !holds($0, in: findings) }
       guard seen > 0, case .setPolicy(let policy) = findings.log.operation(places[seen - 1]) else {
         continue

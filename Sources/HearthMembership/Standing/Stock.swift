@@ -30,8 +30,9 @@ struct Stock: Sendable {
     let log = findings.log
     var parts: [PersonID: LogParts] = [:]
     var roles: [PersonID: [Int]] = [:]
-    for number in findings.live.roleChanges.numbers {
-      let changes = findings.live.roleChanges[number]
+    for number in findings.live.roles.numbers {
+      let changes = findings.live.roles[number].filter { log.comers[$0] == nil }
+      guard !changes.isEmpty else { continue }
       let person = log.people[number: number]
       roles[person] = changes
       if changes.count > 4 { parts[person] = LogParts(changes, of: log) }
@@ -47,9 +48,7 @@ struct Stock: Sendable {
     candidates = Dictionary(
       grouping: findings.index.joinings.filter { findings.isCandidate($0) },
       by: { Stock.entryRank($0, in: findings) })
-    guard Stock.ownLines.contains(where: { findings.index.kinds[$0.rawValue] != nil }) else {
-      return
-    }
+    guard Stock.ownLines.contains(where: { !findings.index[$0].isEmpty }) else { return }
     let witnesses = log.items.indices.filter { findings.isWitness($0) }
     lowered = witnesses.filter {
       findings.rank($0) >= Role.admin.rank && standings[$0] < Role.admin.rank
@@ -77,9 +76,8 @@ struct Stock: Sendable {
     place < standings.count ? standings[place] : findings.standing(place)
   }
 
-  func eyes(above rank: Int, besides person: PersonID?) -> [Eyes] {
-    rank < eyes.count ? eyes[rank].filter { $0.person != person } : []
-  }
+  /// The witnesses above a rank; none above the owner.
+  func eyes(above rank: Int) -> [Eyes] { rank < eyes.count ? eyes[rank] : [] }
 
   /// The rank of the role that a join grants, or for a further device the rank of its person.
   static func entryRank(_ place: Int, in findings: Findings) -> Int {

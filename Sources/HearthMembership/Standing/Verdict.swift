@@ -16,8 +16,6 @@ struct Verdict: Equatable {
   var given: Role?
   /// The enrolment of its author's device; for a join, its own place.
   var enrolment: Int?
-  /// The join by which its author's person belonged to the group.
-  var membership: Int?
   /// The join by which the admitted person belongs to the group; nil if it admits nobody.
   var admitted: Int?
   /// Whether it admits somebody by an invitation.
@@ -28,8 +26,6 @@ struct Verdict: Equatable {
   var invite: Int?
   /// Whether its proof was checked.
   var isAttempt = false
-  /// Whether it is proven that the invitation's holder made it.
-  var isProven = false
   /// The former owner of an ownership handover; nil for any other operation.
   var formerOwner: PersonID?
 
@@ -56,8 +52,8 @@ struct Verdict: Equatable {
 }
 
 /// An operation that another one overrides.
-struct Strike {
+struct Strike: Hashable {
   let place: Int
   let by: Int
-  let reason: VoidReason
+  let rule: VoidReason.Rule
 }
