@@ -132,9 +132,7 @@ final class Entries {
   /// filter accepts: a close, the removal of a user of the invitation, or the end of its maker.
   private func objection(to place: Int, by invite: Int, _ isAskedFor: (Int) -> Bool) -> Int? {
     let maker = findings.person(invite)
-    func speaks(_ line: Int) -> Bool {
-      log.isBeyond(place, line) && !log.sees(place, line) && isAskedFor(line)
-    }
+    func speaks(_ line: Int) -> Bool { log.isUnaware(place, of: line) && isAskedFor(line) }
     let closing = findings.live.closings[log.invited[invite]].first { closing in
       speaks(closing) && log.sees(closing, invite)
         && (findings.person(closing) == maker

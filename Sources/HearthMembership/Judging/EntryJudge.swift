@@ -196,9 +196,7 @@ struct EntryJudge {
   }
 
   /// Whether the operation had seen a removal of the person that `earlier` had not seen.
-  private func hasUnseenRemoval(
-    of person: Int, since earlier: Int, in findings: Findings
-  ) -> Bool {
+  private func hasUnseenRemoval(of person: Int, since earlier: Int, in findings: Findings) -> Bool {
     for removal in findings.live.removals[person].reversed()
     where findings.log.sees(place, removal) {
       guard findings.log.sees(earlier, removal) else { return true }

@@ -31,10 +31,12 @@ struct Judge: Sendable {
       return verdict
     }
     switch findings.log.operation(place) {
-    case .genesis(let genesis): judge(genesis, at: place, in: findings, &verdict)
+    case .genesis(let genesis):
+      verdict.refusal = judge(genesis, at: place, in: findings, &verdict)
     case .join: EntryJudge(place: place).join(in: findings, &checks, &verdict)
     case .recover(let recover):
-      RecoveryJudge(place: place).recovery(recover, in: findings, &checks, &verdict)
+      verdict.refusal = RecoveryJudge(place: place).recovery(
+        recover, in: findings, &checks, &verdict)
     default:
       guard let (enrolment, person, role) = authority(place, in: findings).standing else {
         verdict.refusal = .notADevice
@@ -123,16 +125,16 @@ struct Judge: Sendable {
   private mutating func judge(
     _ genesis: ControlOperation.Genesis, at place: Int, in findings: Findings,
     _ verdict: inout Verdict
-  ) {
+  ) -> VoidReason? {
     guard findings.index.geneses.contains(place), checks.proofs.isCard(genesis.device) else {
-      verdict.refusal = .badProof
-      return
+      return .badProof
     }
     verdict.person = genesis.founder
     verdict.given = .owner
     verdict.rank = Role.owner.rank
     verdict.enrolment = place
     verdict.admitted = place
+    return nil
   }
 
   private func judge(

@@ -9,30 +9,19 @@ struct RecoveryJudge {
   func recovery(
     _ recover: ControlOperation.Recover, in findings: Findings, _ checks: inout ClaimChecks,
     _ verdict: inout Verdict
-  ) {
+  ) -> VoidReason? {
     let item = findings.log.items[place]
     verdict.person = recover.person
     verdict.enrolment = place
     verdict.admitted = past.addition(of: recover.person, in: findings)
-    guard item.shown == item.device, checks.proofs.isCard(recover.device) else {
-      verdict.refusal = .badProof
-      return
-    }
-    guard let role = past.role(of: recover.person, in: findings) else {
-      verdict.refusal = .noSubject
-      return
-    }
-    guard past.enrolment(of: item.device, in: findings) == nil else {
-      verdict.refusal = .alreadyThere
-      return
-    }
+    guard item.shown == item.device, checks.proofs.isCard(recover.device) else { return .badProof }
+    guard let role = past.role(of: recover.person, in: findings) else { return .noSubject }
+    guard past.enrolment(of: item.device, in: findings) == nil else { return .alreadyThere }
     verdict.rank = role.rank
-    let isProven = past.recoveryKeys(of: recover.person, in: findings).map { root in
-      checks.holds(
-        recover.signature, of: recover.signedBody, ControlSignature.recoverDomain,
-        by: root.keys.sign, at: findings.log.items[place].version.dot)
-    }
-    verdict.refusal = isProven == true ? nil : .badProof
+    guard let root = past.recoveryKeys(of: recover.person, in: findings) else { return .badProof }
+    return checks.holds(
+      recover.signature, of: recover.signedBody, ControlSignature.recoverDomain,
+      by: root.keys.sign, at: item.version.dot) ? nil : .badProof
   }
 
   func rotation(

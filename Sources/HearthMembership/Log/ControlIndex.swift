@@ -11,12 +11,10 @@ struct ControlIndex: Sendable {
   /// Operations that admit a person or a further device of that person.
   private(set) var additions: [PersonID: [Int]] = [:]
   private(set) var removals: [PersonID: [Int]] = [:]
-  /// Operations that end all other devices of a person.
-  private(set) var recoveries: [PersonID: [Int]] = [:]
   /// Operations that enrol a device with a person's recovery words.
   private(set) var recovered: [PersonID: [Int]] = [:]
-  /// Operations that set a person's role; an ownership handover sets two.
-  private(set) var roles: [PersonID: [Int]] = [:]
+  /// Operations that change a person's role; an ownership handover changes two.
+  private(set) var roleChanges: [PersonID: [Int]] = [:]
   /// Operations that set the public keys of a person's recovery words.
   private(set) var words: [PersonID: [Int]] = [:]
   /// Operations that make, use or close an invitation, by the invitation's number.
@@ -50,24 +48,6 @@ struct ControlIndex: Sendable {
     let item = log.items[place]
     writings.append(place, to: log.deviceNumbers[place])
     kinds[item.operation.kind, default: []].append(place)
-    addKeys(place, item)
-    addPeople(place, item, group: group)
-    addInvitation(place, item, log.invited[place])
-  }
-
-  private mutating func addKeys(_ place: Int, _ item: ControlItem) {
-    switch item.operation {
-    case .epoch(let grant):
-      for wrap in grant.wraps { wraps[wrap.recipient, default: []].append(place) }
-    case .confirm(let targets):
-      for target in targets { confirmations[target, default: []].append(place) }
-    case .removeMember, .leave, .revokeDevice, .inviteClose, .join: exposures.append(place)
-    case .recover(let recover) where recover.revokesOthers: exposures.append(place)
-    default: break
-    }
-  }
-
-  private mutating func addPeople(_ place: Int, _ item: ControlItem, group: GroupID) {
     switch item.operation {
     case .genesis(let genesis):
       guard geneses.isEmpty || item.branch != nil, ControlIdentity.groupID(of: genesis) == group,
@@ -75,35 +55,38 @@ struct ControlIndex: Sendable {
       else { return }
       geneses.append(place)
       addPerson(place, genesis.founder, item.device)
-    case .join(let join): addPerson(place, join.person, item.device)
-    case .admit(let admit): addPerson(place, admit.join.person, item.shown ?? item.device)
+    case .inviteCreate: invites.append(place, to: log.invited[place])
+    case .inviteClose: closings.append(place, to: log.invited[place])
+    case .join(let join):
+      addPerson(place, join.person, item.device)
+      addUse(place, of: log.invited[place])
+    case .admit(let admit):
+      addPerson(place, admit.join.person, item.shown ?? item.device)
+      addUse(place, of: log.invited[place])
     case .recover(let recover):
       enrolments[item.device, default: []].append(place)
       recovered[recover.person, default: []].append(place)
-      if recover.revokesOthers { recoveries[recover.person, default: []].append(place) }
     case .removeMember(let removal): removals[removal.person, default: []].append(place)
     case .revokeDevice(let revocation): revocations[revocation.device, default: []].append(place)
-    case .setRole(let change): roles[change.person, default: []].append(place)
+    case .setRole(let change): roleChanges[change.person, default: []].append(place)
     case .transferOwner: transfers[item.eventID, default: []].append(place)
+    case .epoch(let grant):
+      for wrap in grant.wraps { wraps[wrap.recipient, default: []].append(place) }
+    case .confirm(let targets):
+      for target in targets { confirmations[target, default: []].append(place) }
     default: break
     }
-  }
-
-  private mutating func addInvitation(_ place: Int, _ item: ControlItem, _ number: Int?) {
-    switch item.operation {
-    case .inviteCreate: invites.append(place, to: number)
-    case .inviteClose: closings.append(place, to: number)
-    case .join, .admit:
-      uses.append(place, to: number)
-      joinings.append(place)
-    default: break
-    }
+    if item.operation.mayExpose { exposures.append(place) }
   }
 
   private mutating func addPerson(_ place: Int, _ person: PersonID, _ device: DeviceID) {
     enrolments[device, default: []].append(place)
     additions[person, default: []].append(place)
-    roles[person, default: []].append(place)
+  }
+
+  private mutating func addUse(_ place: Int, of invitation: Int?) {
+    uses.append(place, to: invitation)
+    joinings.append(place)
   }
 
   /// Indexes an operation about its author's own person, once its verdict names that person.
@@ -116,7 +99,7 @@ struct ControlIndex: Sendable {
     case .setRecovery, .rotateRecovery: words[person, default: []].append(place)
     case .acceptOwner:
       for person in [formerOwner, person].compactMap({ $0 }) {
-        ControlIndex.insert(place, into: &roles[person, default: []])
+        ControlIndex.insert(place, into: &roleChanges[person, default: []])
       }
     default: break
     }

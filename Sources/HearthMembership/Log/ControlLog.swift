@@ -135,9 +135,7 @@ struct ControlLog: Sendable {
   }
 
   /// Whether an operation is beyond a line that its own author had not seen either.
-  func isUnaware(_ place: Int, of line: Int) -> Bool {
-    !sees(place, line) && isBeyond(place, line)
-  }
+  func isUnaware(_ place: Int, of line: Int) -> Bool { !sees(place, line) && isBeyond(place, line) }
 
   /// Whether two operations are in two branches of one incarnation's log.
   func areBranches(_ one: Int, _ other: Int) -> Bool {

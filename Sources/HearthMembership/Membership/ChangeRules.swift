@@ -103,9 +103,9 @@ package struct ChangeRules: ResolvedPart {
   /// Whether anybody ever tried to take away a device, a role or a join.
   package var hasTriedCuts: Bool {
     let index = findings.index
-    return !(index.removals.isEmpty && index.revocations.isEmpty && index.recoveries.isEmpty)
+    return !(index.removals.isEmpty && index[.revokeDevice].isEmpty && index[.setRole].isEmpty)
+      || index[.recover].contains(where: findings.mayEndDevices)
       || index.enrolments.keys.contains { !strikersOfJoining(of: $0).isEmpty }
-      || index.roles.keys.contains { !demotions(of: $0).isEmpty }
   }
 
   /// Who wrote a change, at the heads that it cites; nil for a stranger.
@@ -126,17 +126,17 @@ package struct ChangeRules: ResolvedPart {
     if let role = view.role(of: person, in: findings) {
       return PastStanding(role: role, isPresent: true)
     }
-    let last = findings.index.additions[person]?.last {
-      view.holds($0, in: findings) && findings.given($0) != nil
+    guard let number = log.people[person],
+      let last = findings.live.beginnings[number].last(where: { view.holds($0, in: findings) })
+    else { return nil }
+    return view.role(of: number, since: last, in: findings).map {
+      PastStanding(role: $0, isPresent: false)
     }
-    return last.flatMap { membership in
-      log.people[person].flatMap { view.role(of: $0, since: membership, in: findings) }
-    }.map { PastStanding(role: $0, isPresent: false) }
   }
 
   /// The operations that decide a person's status, each with whether it has effect.
   package func standingGrounds(of person: PersonID) -> [RecordID: Bool] {
-    let places = [findings.index.additions, findings.index.removals, findings.index.roles]
+    let places = [findings.index.additions, findings.index.removals, findings.index.roleChanges]
       .flatMap { $0[person] ?? [] }
     return Dictionary(
       places.map { (log.items[$0].id, findings.isLive[$0]) }, uniquingKeysWith: { $0 || $1 })
@@ -147,7 +147,7 @@ package struct ChangeRules: ResolvedPart {
     var places = findings.index.enrolments[device] ?? []
     for person in Set(places.compactMap(findings.enrolledPerson)).sorted() {
       places += endings(of: device, person)
-      places += findings.index.roles[person] ?? []
+      places += findings.index.roleChanges[person] ?? []
       places += findings.index.additions[person] ?? []
     }
     var grounds: [RecordID: ChangeGround] = [:]
@@ -177,7 +177,9 @@ package struct ChangeRules: ResolvedPart {
       return true
     }
     return (findings.index.revocations[device] ?? []) + removals
-      + (findings.index.recoveries[person] ?? []).filter { log.devices[$0] != device }
+      + (findings.index.recovered[person] ?? []).filter {
+        findings.mayEndDevices($0) && log.devices[$0] != device
+      }
   }
 
   /// The concurrent operations that overrode a device's joins, or operations that those depend on.
@@ -208,7 +210,7 @@ package struct ChangeRules: ResolvedPart {
 
   /// The operations that lowered a person's role.
   private func demotions(of person: PersonID) -> [Int] {
-    (findings.index.roles[person] ?? []).filter { log.operation($0).isRoleChange }
+    (findings.index.roleChanges[person] ?? []).filter { log.operation($0).isRoleChange }
   }
 
   /// Whether a change is within the cuts of the operations that ended its device.

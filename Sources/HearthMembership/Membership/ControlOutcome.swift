@@ -48,8 +48,7 @@ extension Findings {
     var people: (present: [Member], former: [Member]) = ([], [])
     for id in index.additions.keys.sorted() {
       let present = LogView.all.addition(of: id, in: self)
-      let last = index.additions[id]?.last { isLive[$0] && given($0) != nil }
-      guard let beginning = present ?? last else { continue }
+      guard let beginning = present ?? live.beginnings[log.people[id]].last else { continue }
       let person = Member(
         id: id, name: log.operation(beginning).personName,
         role: LogView.all.role(of: id, in: self) ?? lastRole(of: id),
@@ -60,7 +59,7 @@ extension Findings {
   }
 
   private func lastRole(of person: PersonID) -> Role {
-    for place in (index.roles[person] ?? []).reversed() where isLive[place] {
+    for place in live.roles[log.people[person]].reversed() {
       if case .acceptOwner = log.operation(place) { return .admin }
       if let role = given(place) { return role }
     }
@@ -70,8 +69,7 @@ extension Findings {
   fileprivate func memberDevices() -> [MemberDevice] {
     index.enrolments.keys.sorted().compactMap { id in
       let active = LogView.all.enrolment(of: id, in: self)
-      guard
-        let place = active ?? index.enrolments[id]?.last(where: { isLive[$0] }),
+      guard let place = active ?? live.enrolments[log.deviceNames[id]].last,
         let card = log.operation(place).card, let person = enrolledPerson(place)
       else { return nil }
       return MemberDevice(
@@ -82,19 +80,14 @@ extension Findings {
 
   /// The keys that devices published, by the id that the keys hash to.
   fileprivate func cards() -> [DeviceID: DeviceCard] {
-    var cards: [DeviceID: DeviceCard] = [:]
-    cards.reserveCapacity(index.enrolments.count)
-    for (device, places) in index.enrolments {
-      let shown = places.first { log.items[$0].shown == device }
-      cards[device] = shown.flatMap { log.operation($0).card }
+    index.enrolments.reduce(into: [:]) { cards, entry in
+      let shown = entry.value.first { log.items[$0].shown == entry.key }
+      cards[entry.key] = shown.flatMap { log.operation($0).card }
     }
-    return cards
   }
 
   fileprivate func invitations() -> [InvitationRecord] {
-    let found = index.invites.numbers.compactMap {
-      index.invites[$0].first { isLive[$0] }
-    }
+    let found = index.invites.lists.compactMap { $0.first { isLive[$0] } }
     let ordered = found.sorted { log.items[$0].version < log.items[$1].version }
     return ordered.compactMap { place in
       guard case .inviteCreate(let operation) = log.operation(place) else { return nil }
@@ -102,12 +95,10 @@ extension Findings {
       let closings = live.closings[log.invited[place]]
       let hasRemovedUser = !live.removalsOfUsers[place].isEmpty
       let isOver = operation.admission == .auto && hasRemovedUser
-      let given =
-        operation.person.flatMap { LogView.all.role(of: $0, in: self) } ?? operation.role
-      let rank = max(given.rank, Role.child.rank)
+      let own = operation.person.flatMap { LogView.all.role(of: $0, in: self) }
+      let rank = max((own ?? operation.role).rank, Role.child.rank)
       let isEnded = closings.contains {
-        operation.admission == .approve || person($0) == person(place)
-          || standing($0) > rank
+        operation.admission == .approve || person($0) == person(place) || standing($0) > rank
       }
       return InvitationRecord(
         operation: operation, creator: log.devices[place], version: log.items[place].version,
@@ -119,12 +110,9 @@ extension Findings {
   fileprivate func offers() -> [OwnershipOffer] {
     let owner = LogView.all.owner(in: self)
     let taken = Set(
-      index.acceptances.filter { isLive[$0] }.compactMap { place -> RecordID? in
-        guard case .acceptOwner(let id) = log.operation(place) else { return nil }
-        return id
-      })
-    let places = index.transfers.values.joined().sorted().filter {
-      isLive[$0] && person($0) == owner && !taken.contains(log.items[$0].eventID)
+      live.acceptances.compactMap { offer(takenBy: $0) }.map { log.items[$0].eventID })
+    let places = live.transfers.filter {
+      person($0) == owner && !taken.contains(log.items[$0].eventID)
     }
     return places.compactMap { place in
       guard case .transferOwner(let transfer) = log.operation(place), let owner,

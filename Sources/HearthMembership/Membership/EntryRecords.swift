@@ -94,11 +94,9 @@ package struct EntryRecords: ResolvedPart {
   /// Whether a device belongs to the group by an approval of an invitation's use.
   package func isAdmitted(_ device: DeviceID, by invite: Identifier) -> Bool {
     if Mutant.settlesByAnyWayIn.isActive { return outcome.isActive(device) }
-    return (findings.index.enrolments[device] ?? []).contains { place in
-      guard case .admit(let admit) = log.operation(place), admit.join.invite == invite else {
-        return false
-      }
-      return LogView.all.holds(place, in: findings)
+    return findings.live.enrolments[log.deviceNames[device]].contains { place in
+      guard case .admit(let admit) = log.operation(place) else { return false }
+      return admit.join.invite == invite
         && LogView.all.ending(of: device, enrolledBy: place, in: findings) == nil
     }
   }
@@ -169,19 +167,16 @@ package struct EntryRecords: ResolvedPart {
   /// that had not seen it, or by the maximum number of other joins by its invitation.
   func hadToWait(_ entry: Int, for confirmation: Int) -> Bool {
     if findings.verdicts[entry].refusal != nil { return true }
-    func isKnown(_ place: Int) -> Bool { findings.isLive[place] && log.sees(confirmation, place) }
-    let closings = findings.index.closings[log.invited[entry]].filter {
-      isKnown($0) && !log.sees($0, entry) && !log.sees(entry, $0)
+    let isClosed = findings.live.closings[log.invited[entry]].contains {
+      log.sees(confirmation, $0) && log.areConcurrent($0, entry)
     }
-    if !closings.isEmpty { return true }
-    guard let made = findings.verdicts[entry].invite, let invite = log.terms(made) else {
-      return false
-    }
+    if isClosed { return true }
+    guard let invite = findings.verdicts[entry].invite.flatMap(log.terms) else { return false }
     // A use that was itself pending and was confirmed only later had not consumed a use yet.
-    let others = findings.index.uses[log.invited[entry]].filter { use in
-      use != entry && isKnown(use)
+    let others = findings.live.uses[log.invited[entry]].count { use in
+      use != entry && log.sees(confirmation, use)
         && findings.confirmations[use].map { log.sees(confirmation, $0) } ?? false
     }
-    return others.count >= invite.maximumUses
+    return others >= invite.maximumUses
   }
 }

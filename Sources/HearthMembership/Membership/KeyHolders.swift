@@ -27,7 +27,7 @@ package struct KeyHolders: ResolvedPart {
     let added = wrapAdds(in: zone).filter { place, added in
       findings.isLive[place] && added.wraps.contains { $0.recipient == device }
     }
-    let gathered = findings.index.enrolments[device]?.filter { findings.isLive[$0] } ?? []
+    let gathered = findings.live.enrolments[log.deviceNames[device]]
     var told: Set<[UInt8]> = []
     for epoch in epochs where history.mayBeGiven(epoch, of: kind, to: device) {
       let id = epoch.grant.epoch

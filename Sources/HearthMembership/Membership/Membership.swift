@@ -174,10 +174,9 @@ package struct Membership: Sendable {
   /// The end of its person's membership does not count: they may have returned with another device.
   package func isRevoked(_ id: DeviceID) -> Bool {
     guard let person = device(id)?.person else { return false }
-    let recoveries = (findings.index.recoveries[person] ?? []).filter {
-      findings.log.devices[$0] != id
-    }
-    return ((findings.index.revocations[id] ?? []) + recoveries).contains { findings.isLive[$0] }
+    let number = findings.log.people[person]
+    return !findings.live.revocations[findings.log.deviceNames[id]].isEmpty
+      || findings.live.recoveries[number].contains { findings.log.devices[$0] != id }
   }
 
   /// The last frontiers that a device reported, with the time; nil if it never reported any.

@@ -59,8 +59,6 @@ package struct RecoveryRecords: ResolvedPart {
 
   /// Whether a device joined the group with this use of recovery words in its past.
   package func came(_ device: DeviceID, after use: RecoveryUse) -> Bool {
-    return findings.index.enrolments[device]?.contains {
-      findings.isLive[$0] && log.sees($0, use.place)
-    } ?? false
+    findings.live.enrolments[log.deviceNames[device]].contains { log.sees($0, use.place) }
   }
 }

@@ -139,6 +139,15 @@ extension ControlOperation {
   /// Whether it gives a person another role.
   var isRoleChange: Bool { if case .setRole = self { true } else { false } }
 
+  /// Whether a person or device may no longer read after it.
+  var mayExpose: Bool {
+    switch self {
+    case .removeMember, .leave, .revokeDevice, .inviteClose, .join: true
+    case .recover(let recover): recover.revokesOthers
+    default: false
+    }
+  }
+
   /// The cut of an operation that takes something away: how far its author knew the logs.
   var cut: Cut? {
     switch self {

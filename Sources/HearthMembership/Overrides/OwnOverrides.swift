@@ -104,10 +104,9 @@ extension Overrides {
 
   /// Recoveries by replaced recovery words, and other concurrent words.
   private func replaced(by line: Int, _ rank: Int) -> [Strike] {
-    guard let person = findings.person(line) else { return [] }
     let settled = settledRecoveries(beside: line, rank)
     let recoveries = recoveries(beside: line).filter { !isStruck[$0] && !settled.contains($0) }
-    let words = findings.live.words[log.people[person]].filter {
+    let words = findings.live.words[log.people[findings.person(line)]].filter {
       !isStruck[$0] && log.isUnaware($0, of: line) && replaces(line, $0, rank)
     }
     return strikes(recoveries + words, by: line, .wordsReplaced)

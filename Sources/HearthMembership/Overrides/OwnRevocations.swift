@@ -20,33 +20,31 @@ struct OwnRevocations {
     let all = step.places(of: rank, .revokeDevice).filter { isOwn($0) }
     let byPerson = Dictionary(grouping: all) { findings.person($0) ?? .zero }
     return byPerson.sorted { $0.key < $1.key }.flatMap { _, places -> [Strike] in
-      let byTarget = Dictionary(grouping: first(of: places), by: target)
-      let own = byTarget.mapValues { places in
-        places.map { place in
-          let against = byTarget[log.devices[place]] ?? []
-          let isMutual =
-            rank == Role.owner.rank
-            && against.contains { findings.isRevoked(place, by: $0) && log.isBeyond(place, $0) }
-          return step.ownLine(place, rank, isMutual: isMutual)
+      let own = first(of: places)
+      let byTarget = Dictionary(grouping: own, by: target)
+      let lines = own.map { place in
+        let against = rank == Role.owner.rank ? byTarget[log.devices[place]] ?? [] : []
+        let isMutual = against.contains {
+          findings.isRevoked(place, by: $0) && log.isBeyond(place, $0)
         }
+        return step.ownLine(place, rank, isMutual: isMutual)
       }
-      let lost = lost(own, rank)
+      let lost = lost(lines, rank)
       // A cycle of revocations overrides none of them: all its devices are removed.
-      let standing = Set(
-        own.values.joined().map(\.place).filter { !lost.contains($0) }.map { aim(of: $0) })
+      let standing = lines.filter { !lost.contains($0.place) }
+      let aims = Set(standing.map { aim(of: $0.place) })
       // The operations are collected once for each device, since many devices may have revoked it.
-      let subjects = own.keys.reduce(into: [:]) { subjects, device in
+      let subjects = byTarget.keys.reduce(into: [:]) { subjects, device in
         subjects[device] = findings.index.writings[log.deviceNames[device]].filter {
-          !standing.contains(aim(of: $0))
+          !aims.contains(aim(of: $0))
         }
       }
-      return own.values.joined().filter { !lost.contains($0.place) }
-        .sorted { $0.place < $1.place }.flatMap { line -> [Strike] in
-          let beyond = (subjects[target(line.place)] ?? []).filter {
-            step.isInReach($0, of: line.place) && isOverridden($0, by: line, rank)
-          }
-          return step.strikes(beyond, by: line.place, .deviceRevoked)
+      return standing.flatMap { line in
+        let beyond = (subjects[target(line.place)] ?? []).filter {
+          step.isInReach($0, of: line.place) && isOverridden($0, by: line, rank)
         }
+        return step.strikes(beyond, by: line.place, .deviceRevoked)
+      }
     }
   }
 
@@ -79,8 +77,7 @@ struct OwnRevocations {
 
   /// The revocations that lose to another one of the same person that does not lose itself; in a
   /// cycle of revocations none loses, and all its devices are removed.
-  private func lost(_ own: [DeviceID: [OwnLine]], _ rank: Int) -> Set<Int> {
-    let all = Array(own.values.joined())
+  private func lost(_ all: [OwnLine], _ rank: Int) -> Set<Int> {
     let byTarget = Dictionary(grouping: all.indices) { target(all[$0].place) }
     let against = all.map { byTarget[log.devices[$0.place]] ?? [] }
     // Whether each of those revocations overrides the victim, computed on demand.

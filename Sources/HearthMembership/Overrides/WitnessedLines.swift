@@ -39,8 +39,7 @@ extension Overrides {
 
   /// The effective recoveries of a person that are concurrent with a replacement of their words.
   func recoveries(beside line: Int) -> [Int] {
-    guard let person = findings.person(line) else { return [] }
-    return findings.live.furtherDevices[log.people[person]].filter { place in
+    findings.live.furtherDevices[log.people[findings.person(line)]].filter { place in
       guard case .recover = log.operation(place) else { return false }
       return log.isUnaware(place, of: line)
     }

@@ -162,9 +162,7 @@ struct ControlResolver: Sendable {
   private typealias Assumption = (struck: [Int?], contested: [Bool], confirmed: [Int?])
 
   private var assumption: Assumption {
-    (
-      findings.strikes.map { $0?.by }, findings.contests.map { $0 != nil }, findings.confirmations
-    )
+    (findings.strikes.map { $0?.by }, findings.contests.map { $0 != nil }, findings.confirmations)
   }
 
   private mutating func lift(_ places: [Int]) {

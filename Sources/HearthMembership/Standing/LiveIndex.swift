@@ -81,9 +81,7 @@ struct LiveIndex: Sendable {
     case .removeMember(let removal):
       let person = log.people[removal.person]
       addRemoval(place, of: person, in: log)
-      let entrance = beginnings[person].last {
-        log.sees(place, $0) && verdicts[$0].invite != nil
-      }
+      let entrance = beginnings[person].last { log.sees(place, $0) && verdicts[$0].invite != nil }
       removalsOfUsers.append(place, to: entrance.flatMap { verdicts[$0].invite })
     case .leave: addRemoval(place, of: log.people[verdict.person], in: log)
     case .revokeDevice(let revocation):

@@ -184,12 +184,8 @@ enum LogView {
   func recoveryKeys(
     of person: PersonID, in findings: Findings
   ) -> (place: Int, keys: ControlOperation.RecoveryKeys)? {
-    guard
-      let place = findings.live.words[findings.log.people[person]].last(where: {
-        holds($0, in: findings)
-      })
-    else { return nil }
-    return findings.log.operation(place).words.map { (place, $0) }
+    findings.live.words[findings.log.people[person]].last { holds($0, in: findings) }
+      .flatMap { place in findings.log.operation(place).words.map { (place, $0) } }
   }
 
   /// The operation that made the effective invitation with an id.
