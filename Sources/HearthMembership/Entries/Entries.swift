@@ -341,7 +341,7 @@ struct EntryClaim: Comparable {
   }
 
   static func < (one: EntryClaim, other: EntryClaim) -> Bool {
-    guard one.finality == other.finality else { return one.finality < other.finality }
-    return !one.isByMaker && other.isByMaker
+    one.finality != other.finality
+      ? one.finality < other.finality : !one.isByMaker && other.isByMaker
   }
 }

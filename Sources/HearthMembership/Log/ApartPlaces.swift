@@ -20,19 +20,20 @@ struct ApartPlaces: Sendable {
   mutating func note(
     _ place: Int, after earlier: some BidirectionalCollection<Int>, in log: ControlLog
   ) {
-    var others: [Int]? = []
+    var others: [Int] = []
+    var areAll = true
     for before in earlier.reversed() {
       if log.sees(place, before) {
-        let more = besides(before)?.filter { !log.sees(place, $0) }
-        others = more.flatMap { more in others.map { $0 + more } }
+        let more = besides(before)
+        others += (more ?? []).filter { !log.sees(place, $0) }
+        areAll = more != nil
         break
       }
-      others?.append(before)
-      if others?.count ?? 0 > ApartPlaces.maximumNoted { others = nil }
-      if others == nil { break }
+      others.append(before)
+      if others.count > ApartPlaces.maximumNoted { break }
     }
-    if others?.count ?? 0 > ApartPlaces.maximumNoted { others = nil }
-    if others?.isEmpty != true { noted.append((place, others)) }
+    if others.isEmpty, areAll { return }
+    noted.append((place, areAll && others.count <= ApartPlaces.maximumNoted ? others : nil))
   }
 
   mutating func truncate(to start: Int) {

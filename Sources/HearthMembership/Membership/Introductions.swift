@@ -6,7 +6,7 @@ package struct Introduction: Sendable {
   /// The keys that hash to the device's id.
   package let card: DeviceCard
   /// The invitation that it used; nil for a founder or a device that used recovery words.
-  let invite: Identifier?
+  var invite: Identifier?
   /// Whether it takes one of the slots for devices that no current member vouches for.
   package let isStranger: Bool
   /// The person at whose expense the device writes: whose recovery words or link for a further
@@ -103,13 +103,12 @@ package struct Introductions: ResolvedPart {
     case .genesis(let genesis):
       guard ControlIdentity.groupID(of: genesis) == group else { return nil }
       return IntroductionClaim(
-        candidates: [Introduction(card: card, invite: nil, isStranger: false)], proof: .genesis)
+        candidates: [Introduction(card: card, isStranger: false)], proof: .genesis)
     case .join(let join): return claim(of: join)
     case .recover(let recover):
       let keys = signKeys(of: recover.person, named: words)
       guard !recover.signature.isEmpty, !keys.isEmpty else { return nil }
-      let hoped = Introduction(
-        card: card, invite: nil, isStranger: false, sponsor: recover.person)
+      let hoped = Introduction(card: card, isStranger: false, sponsor: recover.person)
       return IntroductionClaim(candidates: [hoped], proof: .words(recover, dot, keys))
     default: return nil
     }
@@ -147,12 +146,11 @@ package struct Introductions: ResolvedPart {
     }
   }
 
-  private func introduction(
-    of recover: ControlOperation.Recover, by sign: [UInt8]
-  ) -> Introduction {
+  private func introduction(of recover: ControlOperation.Recover, by sign: [UInt8]) -> Introduction
+  {
     let isPresent = presentKey(of: recover.person) == sign
     return Introduction(
-      card: recover.device, invite: nil, isStranger: !isPresent, sponsor: recover.person,
+      card: recover.device, isStranger: !isPresent, sponsor: recover.person,
       endsOthers: recover.revokesOthers && isPresent)
   }
 

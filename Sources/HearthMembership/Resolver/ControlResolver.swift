@@ -79,11 +79,9 @@ struct ControlResolver: Sendable {
     guard let first = places.min(),
       places.allSatisfy({ findings.log.operation($0).isOffer })
     else { return false }
-    let lost = places.filter { findings.isLive[$0] }
-    for place in lost {
+    for place in places where findings.isLive[place] {
       findings.isLive[place] = false
       findings.live.withdraw(place)
-      isRoundSteady = false
     }
     let later = findings.index.acceptances[
       findings.index.acceptances.partitionPoint { $0 > first }...]

@@ -28,22 +28,18 @@ struct Stock: Sendable {
 
   init(_ findings: Findings) {
     let log = findings.log
-    var parts: [PersonID: LogParts] = [:]
-    var roles: [PersonID: [Int]] = [:]
+    var roles: [PersonID: (all: [Int], parts: LogParts?)] = [:]
     for number in findings.live.roles.numbers {
       let changes = findings.live.roles[number].filter { log.comers[$0] == nil }
       guard !changes.isEmpty else { continue }
-      let person = log.people[number: number]
-      roles[person] = changes
-      if changes.count > 4 { parts[person] = LogParts(changes, of: log) }
+      let parts = changes.count > 4 ? LogParts(changes, of: log) : nil
+      roles[log.people[number: number]] = (changes, parts)
     }
     standings = log.items.indices.map { place in
-      guard let person = findings.person(place), findings.rank(place) > Role.child.rank else {
-        return findings.rank(place)
-      }
-      guard let all = roles[person] else { return findings.rank(place) }
-      let near = parts[person].map { $0.concurrent(with: place, in: log) }
-      return findings.standing(place, under: near ?? all)
+      guard findings.rank(place) > Role.child.rank, let person = findings.person(place),
+        let (all, parts) = roles[person]
+      else { return findings.rank(place) }
+      return findings.standing(place, under: parts?.concurrent(with: place, in: log) ?? all)
     }
     candidates = Dictionary(
       grouping: findings.index.joinings.filter { findings.isCandidate($0) },
