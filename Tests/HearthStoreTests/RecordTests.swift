@@ -1,3 +1,4 @@
+import GRDBSQLite
 import HearthCRDT
 import HearthSync
 import TestSupport
@@ -42,6 +43,38 @@ struct RecordTests {
           }
         }
       }
+    }
+  }
+
+  @Test("Updates of ever other columns leave few statements behind")
+  func updates() throws {
+    let fields = (1...11).map { FieldSchema(FieldID(.register, $0), "f\($0)", .int) }
+    let scratch = try Scratch()
+    try scratch.session([RecordSchema(Thing.type, "thing", fields)]) { store throws in
+      try store.transaction {
+        try store.zones.save(storedZone())
+        try store.zones.learn([runAuthor(0)])
+      }
+      // The greatest mask comes first, so that the record has all columns.
+      for (number, mask) in (1..<1 << fields.count).reversed().enumerated() {
+        let before = UInt64(number)
+        let version = Version(
+          dot: Dot(author: runAuthor(0), sequence: before + 1),
+          time: HybridTime(milliseconds: before + 1))
+        try store.transaction {
+          var state = try store.records.states(of: [key], in: zoneID)[0] ?? RecordState()
+          for (place, field) in fields.enumerated() where mask & 1 << place != 0 {
+            state.apply(
+              .assign(field.id, .int(Int64(mask))), version: version,
+              past: Frontier([(runAuthor(0), before)]))
+          }
+          let change = RecordChange(key: key, state: state, isNew: number == 0)
+          try store.records.save([change], in: zoneID)
+        }
+      }
+      var (used, highest): (Int32, Int32) = (0, 0)
+      sqlite3_db_status(store.connection.handle, SQLITE_DBSTATUS_STMT_USED, &used, &highest, 0)
+      #expect(used > 0 && used < 2 << 20, "bytes of statements")
     }
   }
 
