@@ -184,18 +184,21 @@ struct AttachmentExchangeTests {
     #expect(folder.given.count == 1 && folder.fetched == [])
   }
 
-  @Test("What a transport keeps all the same is asked for again after everything else")
-  func keptAllTheSame() throws {
+  @Test(
+    "What a transport keeps all the same is asked for again after everything else",
+    arguments: [1, 24] as [UInt64])
+  func keptAllTheSame(hoursBetween: UInt64) throws {
     var family = try EngineFamily(1)
     let folder = CountingFolder()
     folder.keepsAll = true
-    try note(fill(folder, 3_000, family), areOver: true, family)
-    for hours in 0..<3 as Range<UInt64> {
+    try note(fill(folder, 3_072, family), areOver: true, family)
+    for round in 0..<8 as Range<UInt64> {
+      let hours = round * hoursBetween
       _ = try sync(&family, 0, folder, later: 30, hours: hours)
       _ = try sync(&family, 0, folder, later: 30, hours: hours)
     }
-    #expect(folder.removals.map(\.count) == [Int](repeating: 1_024, count: 6))
-    #expect(Set(folder.removals.joined()).count == 3_000)
+    #expect(folder.removals.map(\.count) == [Int](repeating: 1_024, count: 16))
+    #expect(Set(folder.removals.joined()).count == 3_072)
   }
 
   @Test("A folder that holds more chunks than it lists is not given again what it has")

@@ -313,12 +313,16 @@ extension MemoryStore {
   package struct Attachments: AttachmentStore {
     fileprivate let store: MemoryStore
 
-    package func chunks(of id: ZoneID) throws -> [KnownChunk] {
-      try store.zone(id).chunks.map { digest, chunk in
+    package func chunks(
+      of id: ZoneID, after last: Identifier?, atMost limit: Int
+    ) throws -> [KnownChunk] {
+      let known = try store.zone(id).chunks.map { digest, chunk in
         KnownChunk(
           digest: digest, byteCount: chunk.bytes?.count ?? 0,
           releasedMilliseconds: chunk.released)
-      }.sorted { $0.digest < $1.digest }
+      }
+      let rest = known.filter { chunk in last.map { $0 < chunk.digest } ?? true }
+      return Array(rest.sorted { $0.digest < $1.digest }.prefix(limit))
     }
 
     package func bytes(of digest: Identifier, in id: ZoneID) throws -> [UInt8]? {

@@ -13,6 +13,8 @@ struct AttachmentUse: NodeWork {
   private static let staleMilliseconds = 2 * intervalMilliseconds
   /// How many records are read before other work has its turn.
   private static let sliceRecords = 500
+  /// How many chunks are noted or dropped before other work has its turn.
+  private static let sliceChunks = 4_096
 
   /// How long what is missing or not understood keeps this device from deciding: 180 days.
   ///
@@ -38,16 +40,13 @@ struct AttachmentUse: NodeWork {
   ///
   /// Called before a sync, which removes those whose time is over: a record that was restored while
   /// the device was away may need them.
-  func beginAnew() throws {
+  func beginAnew() async throws {
     for zone in dataZones() where ending(in: zone.group) == nil {
       let last = try store.facts.value(of: Self.lookedFact(at: zone.id)) ?? 0
       guard last > now() || last + Self.staleMilliseconds < now() else { continue }
       let released = try store.attachments.chunks(of: zone.id)
         .filter { $0.releasedMilliseconds != nil }.map(\.digest)
-      guard !released.isEmpty else { continue }
-      try store.transaction {
-        try store.attachments.release(released, at: now(), in: zone.id)
-      }
+      try await inSlices(released) { try store.attachments.release($0, at: now(), in: zone.id) }
     }
   }
 
@@ -63,20 +62,23 @@ struct AttachmentUse: NodeWork {
       guard !known.isEmpty else { continue }
       let needed = try await needed(in: zone.id)
       let isClear = try needed.isKnown && isComplete(zone)
-      try store.transaction {
+      let decides = try store.transaction {
         try store.facts.set(Self.triedFact(at: zone.id), to: now())
-        guard try mayDecide(in: zone.id, isClear: isClear, last: last) else { return }
-        try settle(known, needed.chunks, in: zone.id)
-        try store.facts.set(Self.lookedFact(at: zone.id), to: now())
+        return try mayDecide(in: zone.id, isClear: isClear, last: last)
       }
+      guard decides else { continue }
+      try await settle(known, needed.chunks, in: zone.id)
+      try store.transaction { try store.facts.set(Self.lookedFact(at: zone.id), to: now()) }
     }
   }
 
-  /// The chunks that records of a zone need; nil while records may be missing here, or are of a
-  /// newer version.
+  /// The chunks that records of a zone need, deleted ones that may be restored included; nil while
+  /// records may be missing here, or are of a newer version.
   func clearNeeds(of zone: ZoneID) async throws -> Set<Identifier>? {
     let needed = try await needed(in: zone)
-    return try needed.isKnown && isComplete(engine.zone(zone)) ? needed.chunks : nil
+    guard try needed.isKnown && isComplete(engine.zone(zone)) else { return nil }
+    let over = try store.attachments.chunks(of: zone).filter { $0.isOver(at: now()) }
+    return needed.chunks.union(needed.ofDeleted.subtracting(over.map(\.digest)))
   }
 
   /// Whether a look decides: it is clear what is needed, or it was not for too long.
@@ -106,19 +108,39 @@ struct AttachmentUse: NodeWork {
 
   private func settle(
     _ known: [KnownChunk], _ needed: Set<Identifier>, in zone: ZoneID
-  ) throws {
+  ) async throws {
     let now = now()
     let chunks = store.attachments
-    try chunks.release(
-      known.filter { $0.releasedMilliseconds != nil && needed.contains($0.digest) }.map(\.digest),
-      at: nil, in: zone)
-    let idle = known.filter { !needed.contains($0.digest) }
-    try chunks.release(
-      idle.filter { $0.releasedMilliseconds == nil }.map(\.digest), at: now, in: zone)
-    for chunk in idle where chunk.byteCount > 0 && chunk.isOver(at: now) {
-      try chunks.drop(chunk.digest, in: zone)
+    func digests(_ known: [KnownChunk], where isMeant: (KnownChunk) -> Bool) -> [Identifier] {
+      known.filter(isMeant).map(\.digest)
     }
-    try chunks.forget(idle.filter { $0.isForgotten(at: now) }.map(\.digest), in: zone)
+    let (used, idle) = (
+      known.filter { needed.contains($0.digest) }, known.filter { !needed.contains($0.digest) }
+    )
+    try await inSlices(digests(used) { $0.releasedMilliseconds != nil }) {
+      try chunks.release($0, at: nil, in: zone)
+    }
+    try await inSlices(digests(idle) { $0.releasedMilliseconds == nil }) {
+      try chunks.release($0, at: now, in: zone)
+    }
+    try await inSlices(digests(idle) { $0.byteCount > 0 && $0.isOver(at: now) }) {
+      for digest in $0 { try chunks.drop(digest, in: zone) }
+    }
+    try await inSlices(digests(idle) { $0.isForgotten(at: now) }) {
+      try chunks.forget($0, in: zone)
+    }
+  }
+
+  /// Works through chunks in transactions of their own, between which other work has its turn: a
+  /// member can make any number of chunks.
+  private func inSlices(
+    _ digests: [Identifier], _ work: ([Identifier]) throws -> Void
+  ) async throws {
+    for start in stride(from: 0, to: digests.count, by: Self.sliceChunks) {
+      if start > 0 { try await replicas.whileWaiting { await Task.yield() } }
+      let slice = digests[start..<min(start + Self.sliceChunks, digests.count)]
+      try store.transaction { try work(Array(slice)) }
+    }
   }
 
   /// The chunks that records of a zone need.
@@ -147,30 +169,40 @@ struct AttachmentUse: NodeWork {
   /// The chunks that some records need.
   struct Needed {
     private(set) var chunks: Set<Identifier> = []
+    /// The chunks of deleted records.
+    private(set) var ofDeleted: Set<Identifier> = []
     /// Whether all references could be read: none is a newer version's.
     private(set) var isKnown = true
 
     mutating func add(_ record: StoredRecord) {
       switch record {
-      case .event(let event): for field in event.fields { add(field.value) }
+      case .event(let event): for field in event.fields { add(field.value, isDeleted: false) }
       case .record(let state):
-        guard !state.life.isDeleted else { return }
-        for entry in state.entries {
-          switch entry.field {
-          case .register(let register): for sibling in register.siblings { add(sibling.value) }
-          case .history(let history): for entry in history.current { add(entry.value) }
-          case .set(let elements): for value in elements.values { add(value) }
-          case .counter, .text: break
-          }
+        for value in state.entries.flatMap({ Needed.values(of: $0.field) }) {
+          add(value, isDeleted: state.life.isDeleted)
         }
       }
     }
 
-    private mutating func add(_ value: Value?) {
+    /// The values of a field, each of which may refer to an attachment.
+    private static func values(of field: RecordState.Field) -> [Value?] {
+      switch field {
+      case .register(let register): register.siblings.map(\.value)
+      case .history(let history): history.current.map(\.value)
+      case .set(let elements): Array(elements.values)
+      case .counter, .text: []
+      }
+    }
+
+    private mutating func add(_ value: Value?, isDeleted: Bool) {
       guard case .bytes(let bytes) = value else { return }
       if let reference = AttachmentReference(bytes) {
-        chunks.formUnion(reference.chunks)
-      } else if AttachmentReference.isOfNewerVersion(bytes) {
+        if isDeleted {
+          ofDeleted.formUnion(reference.chunks)
+        } else {
+          chunks.formUnion(reference.chunks)
+        }
+      } else if !isDeleted, AttachmentReference.isOfNewerVersion(bytes) {
         isKnown = false
       }
     }

@@ -32,7 +32,7 @@ struct SyncStages: NodeWork {
     try privateDatabase.found()
     try ProgressReports(core: core).sendHeartbeats()
     try RecoveryBundles(core: core).keepUp()
-    try AttachmentUse(core: core).beginAnew()
+    try await AttachmentUse(core: core).beginAnew()
     let round = try await exchangeWithAll(try transports.list(), check, &report)
     // Whoever has just added a device may lose this one before the next round.
     var isMore = try RecoveryBundles(core: core).shareLocation()

@@ -8,11 +8,15 @@ package struct SQLiteAttachments: AttachmentStore {
   let connection: Connection
   let zones: SQLiteZones
 
-  package func chunks(of zone: ZoneID) throws -> [KnownChunk] {
+  package func chunks(
+    of zone: ZoneID, after digest: Identifier?, atMost limit: Int
+  ) throws -> [KnownChunk] {
     try connection.run {
       let statement = try connection.statement(
-        "SELECT digest, size, released FROM hearth_attachments WHERE zone = ? ORDER BY digest")
-      try statement.bind(try zones.number(of: zone))
+        "SELECT digest, size, released FROM hearth_attachments WHERE zone = ? AND digest > ? "
+          + "ORDER BY digest LIMIT ?")
+      // No digest is below the empty one.
+      try statement.bind(try zones.number(of: zone)).bind(digest?.bytes ?? []).bind(limit)
       var chunks: [KnownChunk] = []
       while try statement.step() {
         chunks.append(

@@ -212,8 +212,10 @@ extension SnapshotStore {
 /// They are no part of a zone's log: a node has those that were attached on it, and those that
 /// somebody looked at.
 package protocol AttachmentStore {
-  /// The chunks of a zone that this node knows, in order of digest.
-  func chunks(of zone: ZoneID) throws -> [KnownChunk]
+  /// The next chunks of a zone that this node knows, in order of digest, after one of them.
+  func chunks(
+    of zone: ZoneID, after digest: Identifier?, atMost limit: Int
+  ) throws -> [KnownChunk]
   /// The bytes of a chunk; nil if they are not here.
   func bytes(of digest: Identifier, in zone: ZoneID) throws -> [UInt8]?
   /// Keeps the bytes of a chunk that a record needs, or is about to.
@@ -226,6 +228,13 @@ package protocol AttachmentStore {
   func drop(_ digest: Identifier, in zone: ZoneID) throws
   /// Forgets chunks.
   func forget(_ digests: [Identifier], in zone: ZoneID) throws
+}
+
+extension AttachmentStore {
+  /// The chunks of a zone that this node knows, in order of digest.
+  package func chunks(of zone: ZoneID) throws -> [KnownChunk] {
+    try chunks(of: zone, after: nil, atMost: .max)
+  }
 }
 
 /// The draft of each zone: a second set of its records, derived rows and base snapshot.

@@ -91,7 +91,7 @@ package struct ZoneAudit<S: Store> {
       try engine.store.transaction {
         // Newly learned keys may open pending segments, which a rebuild would apply.
         let news = try trial.receive([], in: id, nowMilliseconds: nowMilliseconds)
-        let isSame = news.applied == 0 && news.evidence.isEmpty
+        let isSame = news.applied == 0 && news.evidence.isEmpty && news.falseClaims.isEmpty
         let held = try (isSame ? known : nil) ?? trial.digest(of: id)
         do {
           try Rebuild.rebuild(

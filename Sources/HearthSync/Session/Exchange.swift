@@ -199,11 +199,11 @@ package struct Exchange<Turns: ReplicaTurns, Link: Transport> {
   ///
   /// Only a folder may hold more than its listing names; it is told which chunks it is given.
   private func list(_ id: ZoneID) async throws -> TransportListing {
-    let canDecay = ports.transport.canDecay
+    let given =
+      ports.transport.canDecay ? try AttachmentExchange(ports: ports).known(in: id) : []
+    let chunks = Set(given.lazy.filter(\.isWanted).map(\.digest))
     let (tag, preference) = try ports.turn { engine in
       let zone = try engine.zone(id)
-      let given = canDecay ? try engine.store.attachments.chunks(of: id) : []
-      let chunks = Set(given.lazy.filter(\.isWanted).map(\.digest))
       return (zone.tag, ListingPreference(of: zone, giving: chunks))
     }
     return try await ports.transport.list(zoneTag: tag, preferring: preference)

@@ -148,7 +148,12 @@ package struct RelayMailboxRepair<Turns: ReplicaTurns> {
     let removals = UInt64(found.reduce(0) { $0 + $1.names.count })
     var isFull = report.entries > maximumEntries || report.entries + removals > maximumEntries
     var lines: [String] = []
-    if missing > 0 || !isFull { lines = try await remove(found, of: zone, in: access) }
+    if missing > 0 || !isFull {
+      // A mailbox that cannot begin anew keeps room for what others store, and for what they lack.
+      let limit = maximumEntries / 2 * 3
+      let room = missing == 0 ? removals : limit > report.entries ? limit - report.entries : 0
+      lines = try await remove(found, of: zone, in: access, atMost: Int(clamping: room))
+    }
     let after = try await relay.rosters.roster(of: access)
     isFull = isFull || after.entries > maximumEntries
     guard isFull || after.usedBytes > opening.opened.quotaBytes / 4 * 3 else { return lines }
@@ -182,18 +187,23 @@ package struct RelayMailboxRepair<Turns: ReplicaTurns> {
   ///
   /// - Returns: what was removed of whom, in words.
   private func remove(
-    _ found: [Junk], of zone: ZoneState, in access: MailboxAccess
+    _ found: [Junk], of zone: ZoneState, in access: MailboxAccess, atMost limit: Int
   ) async throws -> [String] {
     var lines: [String] = []
+    var room = limit
     do {
       for junk in found {
-        for start in stride(from: 0, to: junk.names.count, by: RelayLimits.maximumBatchItems) {
-          let end = min(junk.names.count, start + RelayLimits.maximumBatchItems)
+        let count = min(junk.names.count, room)
+        for start in stride(from: 0, to: count, by: RelayLimits.maximumBatchItems) {
+          let end = min(count, start + RelayLimits.maximumBatchItems)
           try await relay.remove(Array(junk.names[start..<end]), in: access)
         }
+        room -= count
+        let isAll = count == junk.names.count
         lines.append(
-          "\(junk.names.count) files, \(junk.byteCount >> 10) KiB, that \(junk.holder) stored in "
-            + "the mailbox of \(zone.name) and nobody can use")
+          (isAll ? "\(count) files, \(junk.byteCount >> 10) KiB," : "\(count) files")
+            + " that \(junk.holder) stored in the mailbox of \(zone.name) and nobody can use"
+            + (isAll ? "" : "; there is no room to remove the \(junk.names.count - count) others"))
       }
     } catch let error as TransportError where error.code == .relayMailboxFull {
       lines.append("some of what nobody can use in the mailbox of \(zone.name), until it was full")

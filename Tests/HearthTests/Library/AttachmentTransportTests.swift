@@ -100,10 +100,8 @@ struct AttachmentTransportTests {
     try await anna.addRelay(relay.address)
     let ben = try await HearthNode.open(at: family.home("Ben"), app, as: .new(person: "Ben"))
     guard case .joined(let bens) = try await ben.join(try await zone.invite()) else { return }
-    let scans = [
-      try #require(try await receipt(zone, [1, 2, 3]).scan),
-      try #require(try await receipt(bens, [4, 5, 6]).scan),
-    ]
+    let receipts = [try await receipt(zone, [1, 2, 3]), try await receipt(bens, [4, 5, 6])]
+    let scans = try receipts.map { try #require($0.scan) }
     for node in [anna, ben, anna] { try await node.sync() }
     // Anna's device looks once a day what is needed, and has done so.
     for number in [1, 2] as [UInt8] {
@@ -118,6 +116,11 @@ struct AttachmentTransportTests {
     #expect(lines.contains { $0.hasPrefix("2 files") }, "\(lines)")
     let left = try await anna.node.listed(in: zone.zone, at: relay.address)
     #expect(left == Set(scans.flatMap(\.reference.chunks)))
+    // A deleted record can be restored with its content for a month.
+    try await zone.delete(receipts[0].id)
+    try await anna.sync()
+    _ = try await anna.node.transports.repair(relay: relay.address)
+    #expect(try await anna.node.listed(in: zone.zone, at: relay.address) == left)
   }
 
   @Test("A transaction that is refused leaves no content behind")
