@@ -246,9 +246,10 @@ struct CatalogueReachTests {
     withExtendedLifetime(family) {}
   }
 
-  @Test("A catalogue that is no longer followed when it arrives is not followed again")
-  func unfollowed() async throws {
-    let family = try Family()
+  /// A catalogue with the record `a`, and the log of a relay that has it.
+  private func published(
+    in family: Family
+  ) async throws -> (catalogue: CatalogueReference, entries: [RelayEntry]) {
     let publisher = try await node("publisher", in: family)
     _ = try await publisher.publishing.makeKey()
     let draft = try PublicRecord(
@@ -263,14 +264,28 @@ struct CatalogueReachTests {
     let entries = puts.enumerated().map { place, put in
       RelayEntry(header: RelayHeader(of: put, at: UInt64(place) + 1), blob: put.blob)
     }
+    return (report.catalogue, entries)
+  }
+
+  /// What a node does with a relay that is held until the test lets it answer.
+  private func held(
+    _ node: Node, _ entries: [RelayEntry]
+  ) throws -> (watch: Watch, catalogues: Catalogues) {
+    let watch = Watch()
+    let reach = try reach(watch, entries, end: { try await watch.end() })
+    return (watch, Catalogues(node: node, reach: reach))
+  }
+
+  @Test("A catalogue that is no longer followed when it arrives is not followed again")
+  func unfollowed() async throws {
+    let family = try Family()
+    let (catalogue, entries) = try await published(in: family)
     let reader = try await node("reader", in: family)
-    let address = CatalogueAddress(relay: try Self.relay(), catalogue: report.catalogue)
+    let address = CatalogueAddress(relay: try Self.relay(), catalogue: catalogue)
     for isUnfollowed in [true, false] {
       let early = Catalogues(node: reader, reach: try reach(Watch(), end: {}))
       _ = try await early.follow(address.description, folder: nil)
-      let watch = Watch()
-      let slow = Catalogues(
-        node: reader, reach: try reach(watch, entries, end: { try await watch.end() }))
+      let (watch, slow) = try held(reader, entries)
       let task = Task { try await slow.refresh() }
       for await _ in watch.asked.stream { break }
       if isUnfollowed { _ = try await reader.catalogues.unfollow("hearth") }
@@ -281,6 +296,73 @@ struct CatalogueReachTests {
       let records = try await reader.catalogues.records(type: "challenge")
       #expect(records.map(\.record.path.id) == (isUnfollowed ? [] : ["a"]))
     }
+    withExtendedLifetime(family) {}
+  }
+
+  // MARK: Another place meanwhile
+
+  private func addresses(
+    of catalogue: CatalogueReference
+  ) throws -> (old: CatalogueAddress, new: CatalogueAddress) {
+    let other = try RelayAddress(
+      host: "other", port: 2, pin: Bytes32(exactly: [UInt8](repeating: 8, count: 32)))
+    return (
+      CatalogueAddress(relay: try Self.relay(), catalogue: catalogue),
+      CatalogueAddress(relay: other, catalogue: catalogue)
+    )
+  }
+
+  @Test("A check for news at the old place, good or bad, does not undo a new place")
+  func moved() async throws {
+    let family = try Family()
+    let (catalogue, entries) = try await published(in: family)
+    let reader = try await node("reader", in: family)
+    let (old, new) = try addresses(of: catalogue)
+    // What the old place has is a version, and then a log that is not whole.
+    for entries in [entries, []] {
+      let early = Catalogues(node: reader, reach: try reach(Watch(), end: {}))
+      _ = try await early.follow(old.description, folder: nil)
+      let (watch, slow) = try held(reader, entries)
+      let task = Task { try await slow.refresh() }
+      for await _ in watch.asked.stream { break }
+      let followed = try await early.follow(new.description, folder: nil)
+      #expect(followed.isOffline)
+      watch.held.continuation.finish()
+      let refreshed = try await task.value
+      #expect(refreshed.map(\.isNew) == [false] && refreshed[0].problem == nil)
+      let kept = try await reader.catalogues.list()
+      #expect(kept.map(\.address) == [new] && kept[0].problem == followed.problem)
+      #expect(kept[0].head == nil)
+    }
+    withExtendedLifetime(family) {}
+  }
+
+  @Test(
+    "What the user follows is followed, whatever is stored or forgotten while its place is asked",
+    arguments: [false, true])
+  func overtakenFollow(isUnfollowed: Bool) async throws {
+    let family = try Family()
+    let (catalogue, entries) = try await published(in: family)
+    let reader = try await node("reader", in: family)
+    let (old, new) = try addresses(of: catalogue)
+    let early = Catalogues(node: reader, reach: try reach(Watch(), end: {}))
+    _ = try await early.follow(old.description, folder: nil)
+    let (watch, slow) = try held(reader, entries)
+    let task = Task { try await slow.follow(new.description, folder: nil) }
+    for await _ in watch.asked.stream { break }
+    if isUnfollowed {
+      _ = try await reader.catalogues.unfollow("hearth")
+    } else {
+      let (prompt, quick) = try held(reader, entries)
+      prompt.held.continuation.finish()
+      #expect(try await quick.refresh().map(\.isNew) == [true])
+    }
+    watch.held.continuation.finish()
+    let followed = try await task.value
+    #expect(followed.isNew == isUnfollowed && followed.kept.head?.version == 1)
+    #expect(try await reader.catalogues.list().map(\.address) == [new])
+    let records = try await reader.catalogues.records(type: "challenge")
+    #expect(records.map(\.record.path.id) == ["a"])
     withExtendedLifetime(family) {}
   }
 }

@@ -79,6 +79,26 @@ struct BackgroundFolderTests {
     #expect(scratch.tree().isEmpty)
   }
 
+  @Test("a call that is cancelled before its turn on the thread touches nothing")
+  func cancelledInQueue() async throws {
+    let hanging = Hanging()
+    let patient = hanging.folder(deadlineMilliseconds: 60_000)
+    let (name, second) = (segment(bytes, first: 1, last: 1), segment([4], first: 2, last: 2))
+    async let first: Void = patient.publish(name, bytes)
+    await withCheckedContinuation { (reached: CheckedContinuation<Void, Never>) in
+      DispatchQueue.global().async {
+        hanging.isReached.wait()
+        reached.resume()
+      }
+    }
+    let task = Task { try await patient.publish(second, [4]) }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    hanging.letGo.signal()
+    try await first
+    #expect(try await patient.list(zoneTag: zone).segments == [name])
+  }
+
   @Test("a folder that answers does through its thread what it does alone")
   func sameAnswers() async throws {
     let scratch = Scratch()

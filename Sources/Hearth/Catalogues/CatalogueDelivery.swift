@@ -1,4 +1,3 @@
-import Foundation
 import HearthCRDT
 import HearthCrypto
 import HearthRelayProtocol
@@ -32,12 +31,16 @@ struct CatalogueDelivery: Sendable {
   /// The most names of a listing: those of a full catalogue, twice.
   static let maximumNames = 2 * PublicLimits.maximumRecords
 
-  /// Sends what the place lacks.
+  /// Sends what the place lacks, unless a newer version is there.
   ///
-  /// - Throws: `TransportError`; `relayInconsistent` for a relay that lists more than a catalogue
-  ///   can have; why a file cannot be written.
+  /// Another process, or another node with the publisher's key, may have sent one since this one
+  /// was signed. Readers who have it would refuse this one.
+  ///
+  /// - Throws: `HearthError` with `exists` if a newer version is there; `TransportError`;
+  ///   `relayInconsistent` for a relay that lists more than a catalogue can have; why a file cannot
+  ///   be written.
   func send() async throws -> Done {
-    guard let relay = address.relay else { return try write() }
+    guard let relay = address.relay else { return try await write() }
     let publisher = publisher
     let link = RelayLink.shared(
       relay,
@@ -49,18 +52,16 @@ struct CatalogueDelivery: Sendable {
     return try await send(to: remote)
   }
 
-  private func write() throws -> Done {
-    let name = PublicPack.fileName(of: address.catalogue.id)
-    let path = URL(fileURLWithPath: place).appendingPathComponent(name).path
-    let bytes = PublicPack(version).encoded
-    let present = try? DurableFile.read(path, atMost: PublicLimits.maximumPackBytes)
-    guard present != bytes else { return Done() }
-    try DurableFile.write(bytes, to: path, mode: 0o644)
-    return Done(sent: version.records.count)
+  private func write() async throws -> Done {
+    let folder = CatalogueFolder(path: place, catalogue: address.catalogue)
+    let isWritten = try await folder.write(version) { try requireNewer(than: $0) }
+    return Done(sent: isWritten ? version.records.count : 0)
   }
 
   /// Stores the differences, removes retired records, and puts the head last.
-  private func send(to remote: RelayCatalogue) async throws -> Done {
+  ///
+  /// - Throws: `HearthError` with `exists` if a newer version is there, or comes there meanwhile.
+  func send(to remote: RelayCatalogue) async throws -> Done {
     var there = try await CatalogueDelivery.listed(at: remote)
     var items: [RelayPut] = []
     for record in version.records {
@@ -72,6 +73,7 @@ struct CatalogueDelivery: Sendable {
     var done = Done(sent: items.count)
     let head = there.removeValue(forKey: PublicName.head)
     if head != RelayChain.digest(of: version.head.bytes) {
+      if head != nil { try await requireNewer(at: remote) }
       items.append(
         RelayPut(name: PublicName.head, isReplaceable: true, blob: version.head.bytes))
     }
@@ -81,8 +83,31 @@ struct CatalogueDelivery: Sendable {
       let end = min(start + RelayLimits.maximumBatchItems, retired.count)
       try await remote.remove(Array(retired[start..<end]))
     }
-    try await put(items, to: remote)
+    let batches = CatalogueDelivery.batches(of: items)
+    for batch in batches.dropLast() { try await remote.put(batch) }
+    guard let last = batches.last else { return done }
+    // The records took their time, and the head is in the last batch.
+    try await requireNewer(at: remote)
+    try await remote.put(last)
     return done
+  }
+
+  /// Requires that the version at a relay is none that comes after this one.
+  private func requireNewer(at remote: RelayCatalogue) async throws {
+    let blobs = try await remote.fetch([PublicName.head])
+    guard let bytes = blobs.first.flatMap({ $0 }), let head = try? SignedPublicHead(decoding: bytes)
+    else { return }
+    try requireNewer(than: head)
+  }
+
+  /// Requires that a version at the place does not come after this one; a false one is replaced.
+  private func requireNewer(than present: SignedPublicHead) throws {
+    let (own, other) = (version.head.head.version, present.head.version)
+    guard other > own, (try? present.verify(of: address.catalogue)) != nil else { return }
+    throw HearthError(
+      .exists,
+      "\(place) has version \(other) of the catalogue \(address.catalogue.name) already, so version "
+        + "\(own) was not sent: publish again, with a higher version in the file if it stays so")
   }
 
   /// The digests of what a relay holds of a catalogue, by name.
@@ -101,7 +126,9 @@ struct CatalogueDelivery: Sendable {
     throw remote.excess(of: "a log of more than \(maximumPages) pages")
   }
 
-  private func put(_ items: [RelayPut], to remote: RelayCatalogue) async throws {
+  /// The batches in which entries are sent, in the same order.
+  private static func batches(of items: [RelayPut]) -> [[RelayPut]] {
+    var batches: [[RelayPut]] = []
     var batch: [RelayPut] = []
     var byteCount = 0
     for item in items {
@@ -109,13 +136,14 @@ struct CatalogueDelivery: Sendable {
       if batch.count == PublicLimits.maximumBatchItems
         || byteCount + size > RelayLimits.maximumBatchBytes
       {
-        try await remote.put(batch)
+        batches.append(batch)
         batch = []
         byteCount = 0
       }
       batch.append(item)
       byteCount += size
     }
-    if !batch.isEmpty { try await remote.put(batch) }
+    if !batch.isEmpty { batches.append(batch) }
+    return batches
   }
 }

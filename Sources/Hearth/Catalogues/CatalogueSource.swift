@@ -1,4 +1,3 @@
-import Foundation
 import HearthCRDT
 import HearthCrypto
 import HearthRelayProtocol
@@ -61,7 +60,8 @@ struct CatalogueSource {
     since present: PublicCatalogue?, cursor: RelayCursor?, greatest: PublicHead?
   ) async throws -> (PublicCatalogue, RelayCursor?) {
     switch place {
-    case .folder(let path): return (try read(path, greatest), nil)
+    case .folder(let path):
+      return (try await CatalogueFolder(path: path, catalogue: catalogue).read(greatest), nil)
     case .relay(let remote):
       let opened = try await remote.open()
       if let present, let cursor, cursor.generation == opened.head.generation,
@@ -105,26 +105,6 @@ struct CatalogueSource {
   ) throws -> (PublicCatalogue, RelayCursor?) {
     let whole = try assembly.whole(of: catalogue, greatest: greatest)
     return (whole, RelayCursor(generation: generation, position: position))
-  }
-
-  private func read(_ folder: String, _ greatest: PublicHead?) throws -> PublicCatalogue {
-    let name = PublicPack.fileName(of: catalogue.id)
-    let path = URL(fileURLWithPath: folder).appendingPathComponent(name).path
-    guard let bytes = try DurableFile.read(path, atMost: PublicLimits.maximumPackBytes) else {
-      throw HearthError(
-        .notFound, "\(folder) does not hold the catalogue \(catalogue.name): there is no \(name)")
-    }
-    let pack: PublicPack
-    do {
-      pack = try PublicPack(decoding: bytes)
-    } catch {
-      throw SyncError(
-        .malformed, "\(path) is damaged or not a catalogue (\(error)): the local copy stays",
-        cause: error)
-    }
-    try pack.head.verify(of: catalogue)
-    _ = try pack.head.head.replaces(greatest)
-    return try PublicCatalogue(of: catalogue, head: pack.head, records: pack.records)
   }
 
   /// Queries the relay, and accepts only records that verify.

@@ -27,8 +27,8 @@ package struct FoundRecord: Sendable {
 
 /// The catalogues that a node follows: fetched, verified, stored, and read offline.
 ///
-/// While a place is asked, other calls may change what is kept: what was brought counts only if the
-/// catalogue is still as it was.
+/// While a place is asked, other calls may change what is kept. What a check for news brought counts
+/// only if the catalogue is still as it was; a place that the user names counts in any case.
 struct FollowedCatalogues: NodeWork {
   let core: NodeCore
   var reach = CatalogueReach.standard
@@ -42,7 +42,8 @@ struct FollowedCatalogues: NodeWork {
 
   /// Follows a catalogue: trusts the key in its address, and fetches it.
   ///
-  /// An unreachable catalogue is followed and fetched later.
+  /// An unreachable catalogue is followed and fetched later. If a newer version was stored while the
+  /// place was asked, or the catalogue was forgotten, it is followed from that place all the same.
   ///
   /// - Parameter place: the folder that contains it, if the address names no relay.
   /// - Throws: `invalid`, and the error that rejects its first copy.
@@ -56,25 +57,30 @@ struct FollowedCatalogues: NodeWork {
           : "this address names a relay: leave the folder out, or use the address for folders")
     }
     let absolute = try place.map(SharedFolderPath.named)
-    let store = try catalogues()
-    let id = address.catalogue.id
-    var kept =
-      try store.catalogue(id, .followed, evenForgotten: true) ?? KeptCatalogue(address: address)
-    if kept.address != address || kept.folder != absolute { kept.cursor = nil }
-    kept.address = address
-    kept.folder = absolute
-    kept.problem = nil
     do {
-      return try await refresh(kept, isFollowed: false)
+      let brought = try await bring(named(address, absolute))
+      return try keep(brought, of: named(address, absolute))
     } catch let error as TransportError where error.code == .relayUnreachable {
+      var kept = try named(address, absolute)
       kept.problem = "\(error)"
-      try store.note(kept, .followed)
+      try catalogues().note(kept, .followed)
       return CatalogueRefresh(kept: kept, isNew: false, problem: kept.problem, isOffline: true)
     } catch let error as TransportError {
       throw HearthError(.notFound, "\(error)", cause: error)
     } catch let error as SyncError where error.code == .notAuthentic {
       throw HearthError(.untrusted, error.message, cause: error)
     }
+  }
+
+  /// A catalogue as it is stored now, with the place that the user names.
+  private func named(_ address: CatalogueAddress, _ folder: String?) throws -> KeptCatalogue {
+    let known = try catalogues().catalogue(address.catalogue.id, .followed, evenForgotten: true)
+    var kept = known ?? KeptCatalogue(address: address)
+    if kept.address != address || kept.folder != folder { kept.cursor = nil }
+    kept.address = address
+    kept.folder = folder
+    kept.problem = nil
+    return kept
   }
 
   private func catalogueAddress(_ text: String) throws -> CatalogueAddress {
@@ -114,9 +120,11 @@ struct FollowedCatalogues: NodeWork {
   /// Checks for newer versions of every followed catalogue; failures are reported and harmless.
   func refresh() async throws -> [CatalogueRefresh] {
     var refreshed: [CatalogueRefresh] = []
-    for kept in try list() {
+    for id in try list().map(\.address.catalogue.id) {
+      // While others were asked, it may have got another place.
+      guard let kept = try catalogues().catalogue(id, .followed) else { continue }
       do {
-        refreshed.append(try await refresh(kept, isFollowed: true))
+        refreshed.append(try await refresh(kept))
       } catch let error as TransportError {
         let isOffline = error.code == .relayUnreachable
         refreshed.append(try failed(kept, "\(error)", isOffline: isOffline))
@@ -129,47 +137,80 @@ struct FollowedCatalogues: NodeWork {
     return refreshed
   }
 
-  /// Notes why there is nothing newer of a catalogue, unless it is no longer followed.
+  /// Fetches and stores one catalogue, unless it changed while its place was asked.
+  private func refresh(_ kept: KeptCatalogue) async throws -> CatalogueRefresh {
+    let brought = try await bring(kept)
+    let known = try catalogues().catalogue(kept.address.catalogue.id, .followed)
+    if let known, isSame(known, kept) { return try keep(brought, of: known) }
+    return CatalogueRefresh(kept: known ?? kept, isNew: false, problem: nil, isOffline: false)
+  }
+
+  /// Notes why there is nothing newer of a catalogue, unless it is no longer followed from there.
   private func failed(
     _ kept: KeptCatalogue, _ problem: String, isOffline: Bool
   ) throws -> CatalogueRefresh {
-    var known = try catalogues().catalogue(kept.address.catalogue.id, .followed)
-    known?.problem = problem
-    if let known { try catalogues().note(known, .followed) }
-    return CatalogueRefresh(
-      kept: known ?? kept, isNew: false, problem: problem, isOffline: isOffline)
+    let known = try catalogues().catalogue(kept.address.catalogue.id, .followed)
+    guard var changed = known, isSamePlace(changed, kept) else {
+      // Nobody needs that place any more.
+      return CatalogueRefresh(kept: known ?? kept, isNew: false, problem: nil, isOffline: false)
+    }
+    changed.problem = problem
+    try catalogues().note(changed, .followed)
+    return CatalogueRefresh(kept: changed, isNew: false, problem: problem, isOffline: isOffline)
   }
 
-  /// Fetches, verifies and stores one catalogue.
-  ///
-  /// - Parameter isFollowed: whether it has to be followed still when it has come.
-  private func refresh(
-    _ kept: KeptCatalogue, isFollowed: Bool
-  ) async throws -> CatalogueRefresh {
+  private func isSamePlace(_ one: KeptCatalogue, _ other: KeptCatalogue) -> Bool {
+    one.address == other.address && one.folder == other.folder
+  }
+
+  /// Whether nobody has stored another version or place, or forgotten what was here.
+  private func isSame(_ one: KeptCatalogue, _ other: KeptCatalogue) -> Bool {
+    isSamePlace(one, other) && one.head == other.head && one.greatest == other.greatest
+  }
+
+  // MARK: One place
+
+  /// A version of a catalogue from a place, not stored yet.
+  private struct Brought {
+    /// The catalogue as it was when the place was asked.
+    let asked: KeptCatalogue
+    /// Whether there was a whole copy then.
+    let hadCopy: Bool
+    /// The version, complete and verified.
+    let version: PublicCatalogue
+    /// The position of the relay's log in that version.
+    let cursor: RelayCursor?
+  }
+
+  /// Fetches and verifies one catalogue, and stores nothing.
+  private func bring(_ kept: KeptCatalogue) async throws -> Brought {
     let present = try copy(of: kept)
     let (reach, reader) = (reach, device)
-    let (offered, cursor) = try await reach.ask(kept.address, kept.folder, beside: replicas) {
+    let (version, cursor) = try await reach.ask(kept.address, kept.folder, beside: replicas) {
       try await reach.source(kept.address, kept.folder, reader).fetch(
         since: present, cursor: present == nil ? nil : kept.cursor, greatest: kept.greatest)
     }
+    return Brought(asked: kept, hadCopy: present != nil, version: version, cursor: cursor)
+  }
+
+  /// Stores what was brought, and where it comes from.
+  ///
+  /// - Parameter known: the catalogue as it is now, with its place.
+  /// - Throws: `SyncError` if a later version than this one was stored meanwhile.
+  private func keep(_ brought: Brought, of known: KeptCatalogue) throws -> CatalogueRefresh {
     let store = try catalogues()
-    let id = kept.address.catalogue.id
-    let known = try store.catalogue(id, .followed, evenForgotten: !isFollowed)
-    let isSame = known?.head == kept.head && known?.greatest == kept.greatest
-    guard isSame, known != nil || !isFollowed else {
-      return CatalogueRefresh(kept: known ?? kept, isNew: false, problem: nil, isOffline: false)
-    }
-    var changed = kept
-    changed.cursor = cursor
+    let hasCopy = try isSame(known, brought.asked) ? brought.hadCopy : copy(of: known) != nil
+    let isNew = try brought.version.head.head.replaces(known.greatest) || !hasCopy
+    var changed = known
+    changed.cursor = brought.cursor
     changed.checkedAt = now()
     changed.problem = nil
-    let isNew = try offered.head.head.replaces(kept.greatest) || present == nil
     if isNew {
-      try store.replace(offered, of: changed, .followed)
+      try store.replace(brought.version, of: changed, .followed)
     } else {
       try store.note(changed, .followed)
     }
-    let stored = try store.catalogue(id, .followed) ?? changed
+    let stored = try store.catalogue(known.address.catalogue.id, .followed) ?? changed
     return CatalogueRefresh(kept: stored, isNew: isNew, problem: nil, isOffline: false)
   }
 

@@ -245,19 +245,39 @@ struct Publisher: NodeWork {
     }
   }
 
-  /// Sends a version to one place.
+  /// Sends a version to one place, or the one that another process of this node signed after it.
   private func send(
     _ next: PublicCatalogue, as publisher: PublisherIdentity, token: String?,
     _ result: inout PublishedPlace
   ) async throws {
-    let known = try transports.list().first { $0.path == result.address.relay?.description }?.token
+    let id = result.address.catalogue.id
+    var version = next
+    while true {
+      do {
+        let done = try await deliver(version, as: publisher, token: token, to: result)
+        result.sent += done.sent
+        result.removed += done.removed
+        return
+      } catch let error as HearthError where error.code == .exists {
+        // Both may have changed the records there: sending the later one again puts them right.
+        guard let own = try core.catalogueFile.store().copy(of: id, .own),
+          own.head.head.version > version.head.head.version
+        else { throw error }
+        version = own
+      }
+    }
+  }
+
+  private func deliver(
+    _ version: PublicCatalogue, as publisher: PublisherIdentity, token: String?,
+    to place: PublishedPlace
+  ) async throws -> CatalogueDelivery.Done {
+    let known = try transports.list().first { $0.path == place.address.relay?.description }?.token
     let delivery = CatalogueDelivery(
-      version: next, address: result.address, place: result.place, publisher: publisher,
+      version: version, address: place.address, place: place.place, publisher: publisher,
       sender: device, credential: try (token ?? known).map { try Base32.decode($0) } ?? [])
-    let done = try await reach.ask(result.address, result.place, beside: replicas) {
+    return try await reach.ask(place.address, place.place, beside: replicas) {
       try await delivery.send()
     }
-    result.sent = done.sent
-    result.removed = done.removed
   }
 }

@@ -62,7 +62,7 @@ package struct Publishing: Sendable {
       var isTaken = false
       defer { if isTaken { core.publishingGate.giveBack() } }
       try await core.replicas.whileWaiting {
-        await core.publishingGate.take()
+        try await core.publishingGate.takeUnlessCancelled()
         isTaken = true
       }
       return try await Publisher(core: core, reach: reach).publish(

@@ -160,10 +160,13 @@ struct NodeFolder {
 enum DurableFile {
   static func write(_ bytes: [UInt8], to path: String, mode: mode_t) throws {
     let temporary = path + ".new"
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode)
+    // Without O_NONBLOCK a pipe of that name would keep the caller until somebody reads from it.
+    let descriptor = open(
+      temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode)
     guard descriptor >= 0 else { throw failure("written", path) }
     do {
       defer { close(descriptor) }
+      guard sizeOfFile(descriptor) != nil else { throw foreign(temporary) }
       var offset = 0
       while offset < bytes.count {
         let written = bytes.withUnsafeBytes {
@@ -181,18 +184,19 @@ enum DurableFile {
   }
 
   /// Reads a file of bounded size; nil if it does not exist.
+  ///
+  /// A pipe or device is refused without waiting for it.
+  ///
+  /// - Throws: `corrupt` for anything but a regular file of that size; `io`.
   static func read(_ path: String, atMost limit: Int) throws -> [UInt8]? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
       throw failure("read", path)
     }
     defer { close(descriptor) }
-    var information = stat()
-    guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
-      information.st_size <= limit
-    else { throw HearthError(.corrupt, "\(path) is not a file of this program") }
-    var bytes = [UInt8](repeating: 0, count: Int(information.st_size))
+    guard let size = sizeOfFile(descriptor), size <= limit else { throw foreign(path) }
+    var bytes = [UInt8](repeating: 0, count: size)
     var offset = 0
     while offset < bytes.count {
       let count = bytes.withUnsafeMutableBytes {
@@ -202,6 +206,19 @@ enum DurableFile {
       offset += count
     }
     return bytes
+  }
+
+  /// The size of what was opened; nil if that is no regular file.
+  private static func sizeOfFile(_ descriptor: Int32) -> Int? {
+    var information = stat()
+    guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
+      return nil
+    }
+    return Int(information.st_size)
+  }
+
+  private static func foreign(_ path: String) -> HearthError {
+    HearthError(.corrupt, "\(path) is not a file of this program")
   }
 
   private static func syncFolder(of path: String) throws {

@@ -115,7 +115,7 @@ private struct Watching {
     let node = try await options.open()
     let (report, news) = try await PeopleNews.sync(node)
     let end = try await RoundEnd(of: node)
-    if await !catalogues.begin(with: node, now: Node.wallClock()) { try await node.close() }
+    if !catalogues.begin(with: node, now: Node.wallClock()) { try await node.close() }
     return Round(end: end, report: report, news: news)
   }
 
@@ -179,25 +179,33 @@ private struct Watching {
 
 /// The looks for newer catalogues beside the rounds of `sync --watch`.
 ///
-/// No round waits for one: the places of catalogues are strangers', and may take their time.
+/// No round waits for one: the places of catalogues are strangers', and may take their time. While
+/// one goes on, no other begins.
 private struct CatalogueLook {
+  /// Whether a look goes on.
+  private final class Progress: Sendable {
+    let isGoingOn = Mutex(false)
+  }
+
   /// Whether news are left out.
   let isQuiet: Bool
   /// How long catalogues count as fresh: they change rarely, and rounds are frequent.
   private static let freshMilliseconds: UInt64 = 3_600_000
   private var next: UInt64 = 0
   private var look: Task<Void, Never>?
+  private let progress = Progress()
 
   init(isQuiet: Bool) { self.isQuiet = isQuiet }
 
-  /// Begins a look if one is due, with an open node that it closes.
+  /// Begins a look if one is due and none goes on, with an open node that it closes.
   ///
   /// - Returns: whether it did.
-  mutating func begin(with node: Node, now: UInt64) async -> Bool {
-    guard now >= next else { return false }
+  mutating func begin(with node: Node, now: UInt64) -> Bool {
+    guard now >= next, !progress.isGoingOn.withLock({ $0 }) else { return false }
     next = now + CatalogueLook.freshMilliseconds
-    await end()
-    look = Task { [isQuiet] in
+    progress.isGoingOn.withLock { $0 = true }
+    look = Task { [isQuiet, progress] in
+      defer { progress.isGoingOn.withLock { $0 = false } }
       let found = await SyncText.refresh(node)
       if !isQuiet { for line in found.news { Output.print(line) } }
       for line in found.warnings { Output.note(line) }

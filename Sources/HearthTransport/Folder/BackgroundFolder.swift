@@ -1,30 +1,5 @@
-import Foundation
 import HearthCRDT
 import HearthSync
-import Synchronization
-
-/// The thread on which one folder's files are read and written.
-///
-/// Whoever keeps it for as long as the process runs leaves at most one thread behind where the
-/// folder does not answer.
-package final class FolderThread: Sendable {
-  fileprivate let queue = DispatchQueue(label: "hearth.folder")
-  /// How many calls were given up and still run.
-  fileprivate let lateCount = Mutex(0)
-
-  package init() {}
-
-  private static let threads = Mutex<[String: FolderThread]>([:])
-
-  /// The thread of this process for a folder: what hangs there keeps one, whoever asks it.
-  package static func shared(for path: String) -> FolderThread {
-    threads.withLock { threads in
-      let thread = threads[path] ?? FolderThread()
-      threads[path] = thread
-      return thread
-    }
-  }
-}
 
 /// A shared folder whose files are read and written on a thread of their own.
 ///
@@ -92,85 +67,11 @@ package final class BackgroundFolder: Transport, Sendable {
 
   // MARK: One call
 
-  /// One call: its answer is the first of the folder's, the deadline's and the caller's.
-  private final class Call<Result: Sendable>: Sendable {
-    private struct State {
-      var waiting: CheckedContinuation<Result, any Error>?
-      var isCancelled = false
-      var isLate = false
-      var isDone = false
-    }
-
-    private let state = Mutex(State())
-    private let thread: FolderThread
-
-    init(on thread: FolderThread) {
-      self.thread = thread
-    }
-
-    /// Begins to wait, unless the caller has given up already.
-    ///
-    /// - Returns: whether the call is still wanted.
-    func wait(by continuation: CheckedContinuation<Result, any Error>) -> Bool {
-      let isWanted = state.withLock { state in
-        if !state.isCancelled { state.waiting = continuation }
-        return !state.isCancelled
-      }
-      if !isWanted { continuation.resume(throwing: CancellationError()) }
-      return isWanted
-    }
-
-    /// The folder has answered.
-    func finish(_ result: Swift.Result<Result, any Error>) {
-      answer(with: result) { state in
-        state.isDone = true
-        if state.isLate { thread.lateCount.withLock { $0 -= 1 } }
-      }
-    }
-
-    /// The time is over.
-    func expire(_ error: TransportError) {
-      answer(with: .failure(error)) { state in
-        guard state.waiting != nil, !state.isDone else { return }
-        state.isLate = true
-        thread.lateCount.withLock { $0 += 1 }
-      }
-    }
-
-    /// The caller has given up.
-    func cancel() {
-      answer(with: .failure(CancellationError())) { $0.isCancelled = true }
-    }
-
-    private func answer(
-      with result: Swift.Result<Result, any Error>, _ change: (inout State) -> Void
-    ) {
-      let waiting = state.withLock { state in
-        change(&state)
-        defer { state.waiting = nil }
-        return state.waiting
-      }
-      waiting?.resume(with: result)
-    }
-  }
-
   private func run<Result: Sendable>(
     _ body: @escaping @Sendable (FolderTransport) throws -> Result
   ) async throws -> Result {
-    guard thread.lateCount.withLock({ $0 == 0 }) else { throw late }
-    let call = Call<Result>(on: thread)
-    let deadline = DispatchWorkItem { [late] in call.expire(late) }
-    defer { deadline.cancel() }
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        guard call.wait(by: continuation) else { return }
-        DispatchQueue.global().asyncAfter(
-          deadline: .now() + .milliseconds(deadlineMilliseconds), execute: deadline)
-        thread.queue.async { [folder] in call.finish(Swift.Result { try body(folder) }) }
-      }
-    } onCancel: {
-      call.cancel()
-    }
+    let deadline = FolderThread.Deadline(milliseconds: deadlineMilliseconds, error: late)
+    return try await thread.run(within: deadline) { [folder] in try body(folder) }
   }
 
   private var late: TransportError {
