@@ -6,7 +6,8 @@ struct ListOrder<Owner: Record> {
   /// The position of a record at a place, and what makes room for it.
   struct Placement {
     let position: Position
-    /// What gives other records new positions, in an order that keeps them in theirs.
+    /// What gives other records new positions, in an order in which none overtakes another one that
+    /// moves.
     let room: [Operation]
   }
 
@@ -55,6 +56,10 @@ struct ListOrder<Owner: Record> {
   }
 
   /// The outermost records get their positions first, so that none overtakes another one.
+  ///
+  /// That holds among the new positions. New ones are not ordered against the old ones of records
+  /// that are still to move: while a move that takes several changes arrives in parts, another
+  /// device may show these records in another order. It is right when the last part has arrived.
   private func placement(in gap: ListGap, _ before: [Entry], _ after: [Entry]) -> Placement {
     let left = zip(before.prefix(gap.before).reversed(), gap.positions)
     let right = zip(after.prefix(gap.after), gap.positions.dropFirst(gap.before + 1))

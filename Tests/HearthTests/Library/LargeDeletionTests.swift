@@ -95,18 +95,43 @@ struct LargeDeletionTests {
     #expect(try await zone.digest() == bens.digest())
   }
 
-  @Test("What goes along is deleted before what it refers to")
-  func order() throws {
+  /// The records of one type that are deleted with record 1, in order.
+  ///
+  /// - Parameter referrers: the records that refer to a record, which go with it.
+  private func deletions(_ referrers: (UInt64) -> [UInt64]) throws -> [UInt64] {
     let (type, field) = (TypeID.record(1), FieldID(.register, 1))
-    func id(_ number: UInt64) -> RecordID { Identifier(high: 0, low: number) }
     var rules = DeletionRules()
     rules.add(
       DeletionRules.ReferringField(type: type, field: field, isCascade: true), to: type)
-    let referring = [id(1): [id(2), id(3)], id(3): [id(4)]]
-    let deletion = try Deletion(of: RecordKey(type: type, id: id(1)), by: rules) { _, key in
-      referring[key.id] ?? []
+    let first = RecordKey(type: type, id: Identifier(high: 0, low: 1))
+    let deletion = try Deletion(of: first, by: rules) { _, key in
+      referrers(key.id.low).map { Identifier(high: 0, low: $0) }
     }
-    #expect(deletion.operations.map(\.key.id) == [id(4), id(3), id(2), id(1)])
     #expect(deletion.operations.allSatisfy { $0.body == .delete })
+    return deletion.operations.map(\.key.id.low)
+  }
+
+  @Test(
+    "What goes along is deleted before all that it refers to",
+    arguments: [
+      [1: [2, 3], 3: [4]], [1: [4, 2], 2: [4]], [1: [2, 4], 2: [4]],
+      [1: [2, 3, 4, 5], 2: [3, 5], 3: [4], 5: [3]], [1: [2, 3], 2: [6], 3: [5], 5: [6], 6: [4]],
+    ] as [[UInt64: [UInt64]]])
+  func order(_ referrers: [UInt64: [UInt64]]) throws {
+    let order = try deletions { referrers[$0] ?? [] }
+    #expect(order.last == 1)
+    #expect(order.count == Set(order).count)
+    for (place, record) in order.enumerated() {
+      #expect(Set(referrers[record] ?? []).isSubset(of: order[..<place]))
+    }
+  }
+
+  @Test("A long chain, and a circle, are deleted whole")
+  func chain() throws {
+    let length: UInt64 = 200_000
+    let chain = try deletions { $0 < length ? [$0 + 1] : [] }
+    #expect(chain == (1...length).reversed())
+    let circle = try deletions { [$0 % 3 + 1, $0] }
+    #expect(circle == [3, 2, 1])
   }
 }
