@@ -255,17 +255,23 @@ struct NodeReplicasTests {
     let replicas = try home.process()
     try await replicas.working {
       try await replicas.whileWaiting {
-        nonisolated(unsafe) let other = try NodeLock(home.folder)
-        try other.take(waitMilliseconds: 0)
-        await #expect(throws: HearthError.self) {
-          try await replicas.working { await Task.yield() }
-        }
-        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) {
-          other.giveBack()
-        }
-        try await replicas.working(isPatient: true) {
-          await Task.yield()
-          try home.expect(free: false)
+        for isReading in [true, false] {
+          nonisolated(unsafe) let other = try NodeLock(home.folder)
+          try other.take(waitMilliseconds: 0)
+          await #expect(throws: HearthError.self) {
+            try await replicas.working { await Task.yield() }
+          }
+          DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) {
+            other.giveBack()
+          }
+          if isReading {
+            try await replicas.readingPatiently { try home.expect(free: false) }
+          } else {
+            try await replicas.working(isPatient: true) {
+              await Task.yield()
+              try home.expect(free: false)
+            }
+          }
         }
       }
     }

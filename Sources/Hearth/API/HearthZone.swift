@@ -48,10 +48,11 @@ public struct HearthZone: Sendable {
   /// Reads one state of the zone.
   ///
   /// It waits neither for a transaction nor for what a sync applies, and sees all of them or
-  /// nothing. What was written before the call is there. Only if it reads derived rows that must be
-  /// computed, it waits for the node's turn.
+  /// nothing. What was written before the call is there. Only the computation of derived rows that
+  /// it needs waits for the node's turn, and for another process however long that takes.
   ///
-  /// - Parameter body: reads. It begins again from the start if derived rows must be computed.
+  /// - Parameter body: reads. It begins again from the start, maybe several times, if derived rows
+  ///   must be computed.
   /// - Returns: the body's result.
   /// - Throws: ``HearthError``, or what the body throws.
   public func read<Result: Sendable>(

@@ -10,7 +10,8 @@ struct Observed<Value: Sendable>: Sendable {
 /// What a zone shows now, and again after each change that concerns it.
 ///
 /// Changes in quick succession arrive as one, and equal results are not repeated. A reader that is
-/// slow skips states. It ends when the node is closed, and when the reading task is cancelled.
+/// slow skips states. It ends when the node is closed, and when the reading task is cancelled. It
+/// goes on after `locked`, since another process that is in the way ends its work some time.
 public struct Observation<Element: Sendable>: AsyncSequence, Sendable {
   /// Reads an element; nil if it is the same as the last one.
   typealias Reading = @Sendable (ZoneReader, inout (any Sendable)?) throws -> Element?
@@ -39,9 +40,13 @@ public struct Observation<Element: Sendable>: AsyncSequence, Sendable {
       self.read = read
     }
 
+    /// How long to wait before reading again what another process has kept from being read.
+    private static var pause: Duration { .milliseconds(100) }
+
     /// Waits for the next state; nil at the end.
     ///
-    /// - Throws: ``HearthError``, or what the body of ``HearthZone/observe(reading:)`` throws.
+    /// - Throws: ``HearthError``, or what the body of ``HearthZone/observe(reading:)`` throws; not
+    ///   `locked`.
     public mutating func next() async throws -> Element? {
       if news == nil {
         let changes = node.observers.add()
@@ -50,9 +55,25 @@ public struct Observation<Element: Sendable>: AsyncSequence, Sendable {
       }
       while await news?.next(isolation: #isolation) != nil {
         do {
-          if let element = try await readOnce() { return element }
+          if let element = try await readPatiently() { return element }
         } catch let error as HearthError where error.code == .closed {
           return nil
+        } catch let error as HearthError where error.code == .cancelled && Task.isCancelled {
+          return nil
+        }
+      }
+      return nil
+    }
+
+    /// Reads a state, as often as another process prevents that; nil if it is the same as the last
+    /// one, or if the task is cancelled.
+    private mutating func readPatiently() async throws -> Element? {
+      while !Task.isCancelled {
+        do {
+          return try await readOnce()
+        } catch let error as HearthError where error.code == .locked {
+          // The other process tells nobody when it has ended. A cancelled wait ends the loop.
+          try? await Task.sleep(for: Iterator.pause)
         }
       }
       return nil

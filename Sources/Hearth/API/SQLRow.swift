@@ -75,7 +75,8 @@ extension HearthZone {
   /// records at once; `lower(hex(id))` prints it as its description does. A set is a JSON array.
   /// Conditions on other columns read every record of the type: a ``Query`` uses its indexes. Each
   /// derived table is a view too, of its columns. Everything that does not read the views is
-  /// refused. Like other reads, it waits for no write, unless derived rows must be computed.
+  /// refused. Like other reads, it waits for no write, unless rows of a derived table that it reads
+  /// must be computed.
   ///
   /// ```swift
   /// let text = "SELECT sum(quantity) AS pieces FROM item WHERE list = ?"

@@ -13,8 +13,8 @@ public class ZoneReader {
   let zone: ZoneID
   /// Computes derived rows that are out of date; nil on a connection that cannot write.
   private let computeRows: RowComputing?
-  /// Whether a reading failed because it needs such rows.
-  private(set) var needsRows = false
+  /// The rows for want of which readings failed.
+  private(set) var neededRows: [StaleRows.Need] = []
   /// The fields of each type that were read, of which an observation wants to know.
   private(set) var readFields: [TypeID: Set<FieldID>] = [:]
 
@@ -38,8 +38,9 @@ public class ZoneReader {
   func prepare(toReadRowsOf table: DerivedTable, inGroup group: Value?) throws {
     guard try queries.isStale(table, inGroup: group, in: zone) else { return }
     guard let computeRows else {
-      needsRows = true
-      throw StaleRows()
+      let need = StaleRows.Need(table, inGroup: group)
+      neededRows.append(need)
+      throw StaleRows([need])
     }
     try computeRows(table, group)
   }

@@ -200,6 +200,14 @@ package actor Node {
     try core.replicas.reading { try read(core) }
   }
 
+  /// Runs a call that asks for zones and records only, and that waits for its turn however long
+  /// that takes.
+  func readingPatiently<Result: Sendable>(
+    _ read: @Sendable (NodeCore) throws -> Result
+  ) async throws -> Result {
+    try await core.replicas.readingPatiently { try read(core) }
+  }
+
   /// Runs a call that works on what is here, while no other process does.
   func working<Result: Sendable>(
     _ work: @Sendable (NodeCore) throws -> Result

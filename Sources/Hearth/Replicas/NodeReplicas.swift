@@ -158,6 +158,17 @@ final class NodeReplicas: ReplicaTurns {
     return try NodeReplicas.$own.withValue(owned, operation: read)
   }
 
+  /// Runs a call that asks for zones and records only, and waits for another process however long
+  /// that takes, without holding up other calls of this process.
+  ///
+  /// - Throws: what the call throws; `CancellationError` before it has begun.
+  func readingPatiently<Result>(_ read: () throws -> Result) async throws -> Result {
+    guard !isOwn else { return try read() }
+    try await enterWaiting(isPatient: true)
+    defer { leave() }
+    return try reading(read)
+  }
+
   /// Runs a call that works on the replicas and waits in between.
   ///
   /// It waits for its turn without holding up other calls of this process.

@@ -9,8 +9,8 @@ package struct DerivedTable: Sendable {
   let version: Int
   let group: ProjectionTable.Column
   let columns: [ProjectionTable.Column]
-  /// The quoted name in the database.
-  let sqlName: String
+  /// The name of the table of the rows in the database.
+  let tableName: String
   /// The quoted name of the table of the groups whose rows are out of date.
   private let staleName: String
   private let order: String
@@ -29,10 +29,12 @@ package struct DerivedTable: Sendable {
     version = projection.version
     self.group = group
     columns = table.columns
-    sqlName = TypeTable.quoted(ProjectedTable.name(projection, table))
+    tableName = ProjectedTable.name(projection, table)
     staleName = TypeTable.quoted(ProjectedTable.name(projection, stale))
     order = table.key.map { TypeTable.quoted($0.name) }.joined(separator: ", ")
   }
+
+  private var sqlName: String { TypeTable.quoted(tableName) }
 
   /// The list of the columns that programs see.
   private var list: String {
@@ -57,9 +59,26 @@ package struct DerivedTable: Sendable {
   }
 }
 
-/// The error that rows of a derived table must be computed before they can be read.
+/// The error that rows of derived tables must be computed before they can be read.
 package struct StaleRows: Error {
-  package init() {}
+  /// Rows that a reading needs.
+  package struct Need: Sendable {
+    package let table: DerivedTable
+    /// The group of the rows; nil for all.
+    package let group: Value?
+
+    package init(_ table: DerivedTable, inGroup group: Value? = nil) {
+      self.table = table
+      self.group = group
+    }
+  }
+
+  /// The rows that were found to be out of date; the reading may need others too.
+  package let needs: [Need]
+
+  package init(_ needs: [Need]) {
+    self.needs = needs
+  }
 }
 
 extension SQLiteQueries {

@@ -14,6 +14,7 @@ package final class RecordSQL {
   private let lookups: [TypeLookups]
   private let derived: [DerivedTable]
   private let steps = Steps()
+  private let readTables = ReadTables()
   /// The names of the views that exist.
   private var views: [String] = []
   /// The zone's number in the views, and SQLite's number of the tables' shapes.
@@ -31,6 +32,11 @@ package final class RecordSQL {
   /// How many steps a statement has taken.
   private final class Steps {
     var count = 0
+  }
+
+  /// The names of the tables and views that a statement reads, in whatever way.
+  private final class ReadTables {
+    var names: Set<String> = []
   }
 
   /// Opens the file of a replica that is open for writing in this process.
@@ -58,8 +64,8 @@ package final class RecordSQL {
   /// Returns the names of the columns and the rows.
   ///
   /// - Throws: `refused` for SQL that does more than read the views, or is wrong; `tooLarge` for
-  ///   more than `limit` rows, too many bytes or too many steps; `StaleRows` if derived rows must
-  ///   be computed first.
+  ///   more than `limit` rows, too many bytes or too many steps; `StaleRows` if rows of a derived
+  ///   table that it reads must be computed first.
   package func rows(
     _ sql: String, _ arguments: [Value], in zone: ZoneID, limit: Int
   ) throws -> (columns: [String], rows: [[SQLContent]]) {
@@ -75,15 +81,14 @@ package final class RecordSQL {
     }
     return try connection.readOneState {
       steps.count = 0
-      try requireComputed(in: try show(zone))
-      sqlite3_set_authorizer(
-        connection.handle,
-        { _, action, first, second, database, view in
-          RecordSQL.mayDo(action, first, second, database, view) ? SQLITE_OK : SQLITE_DENY
-        }, nil)
+      // An authorizer makes SQLite compile other statements anew, so they come before it.
+      let stale = try staleTables(in: try show(zone))
+      authorize()
       defer { sqlite3_set_authorizer(connection.handle, nil, nil) }
       let statement = try ProgramStatement(sql, on: connection.handle)
       try statement.bind(arguments)
+      let needed = stale.filter { readTables.names.contains($0.tableName) }
+      guard needed.isEmpty else { throw StaleRows(needed.map { StaleRows.Need($0) }) }
       return (statement.columns, try rows(of: statement, limit: limit))
     }
   }
@@ -111,13 +116,13 @@ package final class RecordSQL {
 
   // MARK: Views
 
-  /// Requires that no derived rows of a zone are out of date.
-  private func requireComputed(in zone: Int64) throws {
-    for table in derived {
+  /// The derived tables with rows of a zone that are out of date.
+  private func staleTables(in zone: Int64) throws -> [DerivedTable] {
+    try derived.filter { table in
       let statement = try connection.statement(table.selectStale())
       try statement.bind(zone)
       defer { statement.reset() }
-      if try statement.step() { throw StaleRows() }
+      return try statement.step()
     }
   }
 
@@ -184,6 +189,21 @@ package final class RecordSQL {
   }
 
   // MARK: Authorizer
+
+  /// Makes SQLite ask before it compiles anything of a program's statement, and notes what is read.
+  private func authorize() {
+    readTables.names = []
+    sqlite3_set_authorizer(
+      connection.handle,
+      { noted, action, first, second, database, view in
+        guard RecordSQL.mayDo(action, first, second, database, view) else { return SQLITE_DENY }
+        if action == SQLITE_READ, let noted, let first {
+          let tables = Unmanaged<ReadTables>.fromOpaque(noted).takeUnretainedValue()
+          tables.names.insert(String(cString: first))
+        }
+        return SQLITE_OK
+      }, Unmanaged.passUnretained(readTables).toOpaque())
+  }
 
   /// Whether a program's statement may do something, in the terms of SQLite's authorizer.
   private static func mayDo(
