@@ -125,7 +125,7 @@ private func segmentSeeds() throws -> [[UInt8]] {
   let key = RecordKey(type: ControlOperation.type, id: seedID)
   let operations = [
     ControlOperation.genesis(place.genesis), .inviteClose(invite: seedID),
-    .incarnate(.init(previous: 1 << 32, reason: "restored")),
+    .incarnate(previous: 1 << 32, reason: "restored"),
   ].map { Operation(key, .event([EventField(ControlOperation.bodyField, .bytes($0.encoded))])) }
   func changes(_ operations: [Operation]) -> [Change] {
     [

@@ -39,12 +39,12 @@ struct JudgementLawTests {
       let hand = hands.randomElement(using: &random) ?? 0
       let cut = cut(of: author, &random)
       switch UInt8.random(in: 0..<5, using: &random) {
-      case 0: world.write(hand, .removeMember(.init(person: person, cut: cut)))
-      case 1: world.write(hand, .revokeDevice(.init(device: world.hands[subject].id, cut: cut)))
+      case 0: world.write(hand, .removeMember(person: person, cut: cut))
+      case 1: world.write(hand, .revokeDevice(device: world.hands[subject].id, cut: cut))
       case 2: world.write(subject, .leave(cut))
       default:
         let role: Role = [.member, .child, .reader].randomElement(using: &random) ?? .child
-        world.write(hand, .setRole(.init(person: person, role: role, cut: cut)))
+        world.write(hand, .setRole(person: person, role: role, cut: cut))
       }
       if Bool.random(using: &random) { world.settle() }
       seen.append(world.hands[subject].seen)

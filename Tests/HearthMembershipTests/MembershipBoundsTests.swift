@@ -34,7 +34,7 @@ struct MembershipBoundsTests {
       let evidence = [UInt8](repeating: 3, count: ControlLimits.maximumEvidenceBytes + extra)
       let author = Author(device: id(1), incarnation: 1)
       let operations: [ControlOperation] = [
-        .wrapAdd(.init(zone: id(1), epoch: epoch, wraps: wraps)),
+        .wrapAdd(zone: id(1), epoch: epoch, wraps: wraps),
         .epoch(.init(zone: id(1), epoch: epoch, previous: [], wraps: wraps)),
         .epoch(.init(zone: id(1), epoch: epoch, previous: [], wraps: [], recovery: wraps)),
         .epoch(.init(zone: id(1), epoch: epoch, previous: previous, wraps: [])),
@@ -42,11 +42,10 @@ struct MembershipBoundsTests {
           .init(
             zone: id(1), epoch: epoch, previous: [], wraps: [],
             history: previous.map { .init(epoch: $0, sealed: [1]) })),
-        .wrapAdd(
-          .init(zone: id(1), epoch: epoch, wraps: [.init(recipient: id(1), sealed: sealed)])),
-        .removeMember(.init(person: id(2), cut: cut)),
+        .wrapAdd(zone: id(1), epoch: epoch, wraps: [.init(recipient: id(1), sealed: sealed)]),
+        .removeMember(person: id(2), cut: cut),
         .leave(cut),
-        .forkProof(.init(zone: id(1), author: author, first: evidence, second: [])),
+        .forkProof(zone: id(1), author: author, first: evidence, second: []),
         .branch(
           .init(
             author: author, digest: id(1), part: 0, parts: ControlLimits.maximumParts + extra,
@@ -78,7 +77,7 @@ struct MembershipBoundsTests {
     let epoch = [UInt8](repeating: 9, count: 32)
     for pair in [[id(2), id(1)], [id(1), id(1)]] {
       let wraps = pair.map { ControlOperation.Wrap(recipient: $0, sealed: [1]) }
-      #expect(!reads(.wrapAdd(.init(zone: id(1), epoch: epoch, wraps: wraps))))
+      #expect(!reads(.wrapAdd(zone: id(1), epoch: epoch, wraps: wraps)))
       let cut = Cut(
         entries: pair.map {
           .init(

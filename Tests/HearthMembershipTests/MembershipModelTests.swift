@@ -27,10 +27,10 @@ struct MembershipModelTests {
     #expect(resolver.passes <= world.items.count, "\(name): \(resolver.passes) passes")
     // Whoever was removed is not back but by what has seen the removal.
     for place in resolver.findings.log.items.indices where resolver.findings.isLive[place] {
-      guard case .removeMember(let removal) = resolver.findings.log.items[place].operation,
-        membership.people.contains(where: { $0.id == removal.person })
+      guard case .removeMember(let removed, _) = resolver.findings.log.items[place].operation,
+        membership.people.contains(where: { $0.id == removed })
       else { continue }
-      let isBack = resolver.findings.index.additions[removal.person]?.contains {
+      let isBack = resolver.findings.index.additions[removed]?.contains {
         resolver.findings.isLive[$0] && resolver.findings.log.sees($0, place)
       }
       #expect(isBack == true, "\(name): a removed person is in")

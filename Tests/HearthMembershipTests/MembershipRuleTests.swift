@@ -379,9 +379,9 @@ struct MembershipRuleTests {
   @Test("The least suite only rises")
   func policy() throws {
     var world = World()
-    world.write(0, .setPolicy(.init(minimumSuite: 2, newcomers: .fromJoin)))
+    world.write(0, .setPolicy(minimumSuite: 2, newcomers: .fromJoin))
     #expect(world.fold().minimumSuite == 2)
-    let lower = world.write(0, .setPolicy(.init(minimumSuite: 1, newcomers: .full)))
+    let lower = world.write(0, .setPolicy(minimumSuite: 1, newcomers: .full))
     #expect(world.reason(lower) == .grantsTooMuch)
     #expect(world.fold().minimumSuite == 2)
     #expect(world.fold().newcomers == .fromJoin)

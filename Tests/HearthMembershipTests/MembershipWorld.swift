@@ -253,22 +253,22 @@ struct MembershipWorld {
 
   @discardableResult
   mutating func remove(_ hand: Int, _ person: PersonID) -> RecordID {
-    write(hand, .removeMember(.init(person: person, cut: Cut(entries: []))))
+    write(hand, .removeMember(person: person, cut: Cut(entries: [])))
   }
 
   @discardableResult
   mutating func revoke(_ hand: Int, _ other: Int) -> RecordID {
-    write(hand, .revokeDevice(.init(device: hands[other].id, cut: Cut(entries: []))))
+    write(hand, .revokeDevice(device: hands[other].id, cut: Cut(entries: [])))
   }
 
   @discardableResult
   mutating func setRole(_ hand: Int, _ person: PersonID, _ role: Role) -> RecordID {
-    write(hand, .setRole(.init(person: person, role: role, cut: Cut(entries: []))))
+    write(hand, .setRole(person: person, role: role, cut: Cut(entries: [])))
   }
 
   @discardableResult
   mutating func transfer(_ hand: Int, to person: PersonID) -> RecordID {
-    write(hand, .transferOwner(.init(to: person, signature: [1])))
+    write(hand, .transferOwner(to: person, signature: [1]))
   }
 
   static let words = ControlOperation.RecoveryKeys(
@@ -290,11 +290,10 @@ struct MembershipWorld {
     return write(
       hand,
       .rotateRecovery(
-        .init(
-          keys: MembershipWorld.words,
-          consent: byWords
-            ? .recovery(signature: signature)
-            : .device(hands[second].id, signature: signature))))
+        keys: MembershipWorld.words,
+        consent: byWords
+          ? .recovery(signature: signature)
+          : .device(hands[second].id, signature: signature)))
   }
 
   // MARK: People

@@ -34,8 +34,7 @@ struct ControlOperationGoldenTests {
     try expect(.join(try home.join()), is: "control-join")
     try expect(
       .incarnate(
-        .init(
-          previous: 1 << 32 | 0xaaaa_aaaa, reason: "this node's folder was copied or restored")),
+        previous: 1 << 32 | 0xaaaa_aaaa, reason: "this node's folder was copied or restored"),
       is: "control-incarnate")
     for (name, operation) in try home.later() { try expect(operation, is: "control-\(name)") }
   }
@@ -71,7 +70,7 @@ struct ControlOperationGoldenTests {
     #expect(ControlLimits.maximumNameBytes == 256)
     for (count, isRead) in [(256, true), (257, false)] {
       let operation = ControlOperation.incarnate(
-        .init(previous: 1, reason: String(repeating: "x", count: count)))
+        previous: 1, reason: String(repeating: "x", count: count))
       #expect(((try? ControlOperation(decoding: operation.encoded)) != nil) == isRead)
     }
   }

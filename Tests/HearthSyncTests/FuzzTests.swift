@@ -101,7 +101,7 @@ struct FuzzTests {
     let operations: [ControlOperation] = [
       .genesis(home.genesis), .epoch(try home.grant()), .inviteCreate(try home.inviteCreate()),
       .inviteClose(invite: try home.inviteID()), .join(try home.join()),
-      .incarnate(.init(previous: 7, reason: "restored")),
+      .incarnate(previous: 7, reason: "restored"),
     ]
     let all = operations + (try home.later().map(\.operation))
     try run("control", 3_000, all.map(\.encoded)) { bytes in

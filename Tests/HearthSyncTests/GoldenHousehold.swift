@@ -77,10 +77,10 @@ struct GoldenHousehold {
     let ben = GoldenHousehold.ben
     return [
       ("admit", .admit(.init(join: join, possession: signature))),
-      ("remove-member", .removeMember(.init(person: ben, cut: cut))),
-      ("revoke-device", .revokeDevice(.init(device: device, cut: cut))),
-      ("set-role", .setRole(.init(person: ben, role: .child, cut: none))),
-      ("transfer-owner", .transferOwner(.init(to: ben, signature: signature))),
+      ("remove-member", .removeMember(person: ben, cut: cut)),
+      ("revoke-device", .revokeDevice(device: device, cut: cut)),
+      ("set-role", .setRole(person: ben, role: .child, cut: none)),
+      ("transfer-owner", .transferOwner(to: ben, signature: signature)),
       (
         "accept-owner",
         .acceptOwner(transfer: Identifier(high: repeated(0xe7), low: repeated(0xe7)))
@@ -89,7 +89,7 @@ struct GoldenHousehold {
       ("set-recovery", .setRecovery(words)),
       (
         "rotate-recovery",
-        .rotateRecovery(.init(keys: words, consent: .device(device, signature: signature)))
+        .rotateRecovery(keys: words, consent: .device(device, signature: signature))
       ),
       (
         "recover",
@@ -111,18 +111,17 @@ struct GoldenHousehold {
       (
         "fork-proof",
         .forkProof(
-          .init(zone: zone, author: author, first: [0xa1, 0xa2, 0xa3], second: [0xb1, 0xb2, 0xb3]))
+          zone: zone, author: author, first: [0xa1, 0xa2, 0xa3], second: [0xb1, 0xb2, 0xb3])
       ),
       ("adopt", .adopt(.init(zone: zone, author: author, first: 8, last: 9))),
-      ("complaint", .complaint(.init(zone: zone, epoch: epoch, isLast: true))),
+      ("complaint", .complaint(zone: zone, epoch: epoch, isLast: true)),
       (
         "wrap-add",
         .wrapAdd(
-          .init(
-            zone: zone, epoch: epoch,
-            wraps: [.init(recipient: device, sealed: GoldenHousehold.sealed)]))
+          zone: zone, epoch: epoch,
+          wraps: [.init(recipient: device, sealed: GoldenHousehold.sealed)])
       ),
-      ("set-policy", .setPolicy(.init(minimumSuite: 1, newcomers: .fromJoin))),
+      ("set-policy", .setPolicy(minimumSuite: 1, newcomers: .fromJoin)),
       ("heartbeat", .heartbeat([.init(zone: zone, frontier: Frontier([(author, UInt64(7))]))])),
       (
         "branch",

@@ -95,10 +95,10 @@ struct ReaderKeyTests {
     let membership = family.members[reader].membership(of: family.group)
     let resolver = membership.resolver
     let recipients = resolver.findings.index[.wrapAdd].flatMap { place -> [DeviceID] in
-      guard case .wrapAdd(let added) = resolver.findings.log.items[place].operation else {
+      guard case .wrapAdd(_, _, let wraps) = resolver.findings.log.items[place].operation else {
         return []
       }
-      return added.wraps.map(\.recipient)
+      return wraps.map(\.recipient)
     }
     #expect(Set(recipients) == [family.members[tablet].device])
   }

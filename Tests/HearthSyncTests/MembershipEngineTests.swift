@@ -450,10 +450,9 @@ struct MembershipEngineTests {
       .sealKey(to: BoxPublicKey(validating: card.boxKey))
     let bogus = try [family.control, family.zone].map { zone in
       ControlOperation.wrapAdd(
-        .init(
-          zone: zone,
-          epoch: try #require(family.membership(1).keys.epochs(of: zone).last).grant.epoch,
-          wraps: [.init(recipient: joiner.device, sealed: sealed)]))
+        zone: zone,
+        epoch: try #require(family.membership(1).keys.epochs(of: zone).last).grant.epoch,
+        wraps: [.init(recipient: joiner.device, sealed: sealed)])
     }
     try GroupOperations.perform(
       bogus, in: family.group, by: &family.members[1], nowMilliseconds: now)

@@ -160,12 +160,12 @@ extension MembershipNegativeTests {
     try family.meet([0, 1])
     // As a newer program would, which knows a third suite.
     try GroupOperations.perform(
-      [.setPolicy(.init(minimumSuite: 3, newcomers: .full))], in: family.group,
+      [.setPolicy(minimumSuite: 3, newcomers: .full)], in: family.group,
       by: &family.members[0], nowMilliseconds: now)
     try family.meet([0, 1])
     for (step, suite) in [2 as UInt8, 1, 0].enumerated() {
       let lower = try forged(
-        [.setPolicy(.init(minimumSuite: suite, newcomers: .full))], by: 1, family, beyond: step)
+        [.setPolicy(minimumSuite: suite, newcomers: .full)], by: 1, family, beyond: step)
       try take(lower, [0], &family)
       #expect(family.membership(0).voided.count == step + 1, "suite \(suite)")
       #expect(family.membership(0).voided.allSatisfy { $0.reason == .grantsTooMuch })

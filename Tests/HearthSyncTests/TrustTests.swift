@@ -42,7 +42,7 @@ struct TrustTests {
     claimed.advance(anna, to: try family.members[0].zone(family.control).frontier[anna])
     let device = family.members[recovered].device
     let forged = try negative.forged(
-      [.revokeDevice(.init(device: device, cut: Cut(entries: [])))], by: stolen, family,
+      [.revokeDevice(device: device, cut: Cut(entries: []))], by: stolen, family,
       seen: claimed)
     let honest = [0, 2, recovered]
     for member in isThiefFirst ? honest.reversed() : honest {

@@ -492,7 +492,7 @@ extension Node {
   /// Writes the removal of a person without asking whether this device may.
   fileprivate func removeAnyway(_ person: PersonID, from group: GroupID) throws {
     _ = try ControlWriting.write(
-      [.removeMember(.init(person: person, cut: Cut(entries: [])))], group: group,
+      [.removeMember(person: person, cut: Cut(entries: []))], group: group,
       in: &engine, nowMilliseconds: now())
   }
 

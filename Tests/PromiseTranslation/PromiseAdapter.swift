@@ -246,13 +246,12 @@ package enum PromiseAdapter {
       guard let act = acts[accept] else { return .heartbeat([]) }
       return .confirm([id(act)])
     case .remove(let person):
-      return .removeMember(.init(person: PromiseAdapter.person(person), cut: none))
-    case .revoke(let other): return .revokeDevice(.init(device: device(other).1, cut: none))
+      return .removeMember(person: PromiseAdapter.person(person), cut: none)
+    case .revoke(let other): return .revokeDevice(device: device(other).1, cut: none)
     case .setRole(let person, let role):
       return .setRole(
-        .init(
-          person: PromiseAdapter.person(person),
-          role: HearthMembership.Role(rawValue: UInt8(role.rawValue)) ?? .reader, cut: none))
+        person: PromiseAdapter.person(person),
+        role: HearthMembership.Role(rawValue: UInt8(role.rawValue)) ?? .reader, cut: none)
     case .leave: return .leave(none)
     case .seal(let number, let devices):
       return grant(number, devices, acts, isSeen) { one, other in
@@ -272,17 +271,16 @@ package enum PromiseAdapter {
       let keys = ControlOperation.RecoveryKeys(
         sign: words(number), box: words(number), secrets: [])
       guard let consent else { return .setRecovery(keys) }
-      return .rotateRecovery(
-        .init(keys: keys, consent: .recovery(signature: words(consent))))
+      return .rotateRecovery(keys: keys, consent: .recovery(signature: words(consent)))
     case .recover(let person, let number, let revokingOthers):
       return .recover(
         .init(
           person: PromiseAdapter.person(person), device: device(act.device).0,
           revokesOthers: revokingOthers, cut: none, signature: words(number)))
     case .offer(let person, let number):
-      return .transferOwner(.init(to: PromiseAdapter.person(person), signature: words(number)))
+      return .transferOwner(to: PromiseAdapter.person(person), signature: words(number))
     case .withdraw:
-      return .transferOwner(.init(to: personOfWithdrawal(act, acts), signature: proof))
+      return .transferOwner(to: personOfWithdrawal(act, acts), signature: proof)
     case .accept(let offer):
       guard let made = acts[offer] else { return .heartbeat([]) }
       return .acceptOwner(transfer: id(made))

@@ -80,9 +80,9 @@ struct ResolverLog {
     let key = [UInt8](repeating: 6, count: 32)
     let operations: [ControlOperation] = [
       .heartbeat([]), .leave(none), .inviteClose(invite: Identifier(high: 4, low: 1)),
-      .removeMember(.init(person: other, cut: none)),
-      .setRole(.init(person: other, role: .reader, cut: none)),
-      .revokeDevice(.init(device: ControlIdentity.cardID(of: ResolverLog.card(2)), cut: none)),
+      .removeMember(person: other, cut: none),
+      .setRole(person: other, role: .reader, cut: none),
+      .revokeDevice(device: ControlIdentity.cardID(of: ResolverLog.card(2)), cut: none),
       .setRecovery(.init(sign: key, box: key, secrets: [])),
       .confirm(items.suffix(4).map(\.id).sorted()),
     ]
@@ -127,13 +127,13 @@ struct ResolverLog {
 
   mutating func remove(_ device: Int, _ person: Int, seen: Frontier? = nil) {
     write(
-      device, .removeMember(.init(person: ResolverLog.person(person), cut: Cut(entries: []))),
+      device, .removeMember(person: ResolverLog.person(person), cut: Cut(entries: [])),
       seen: seen)
   }
 
   mutating func revoke(_ device: Int, _ other: Int, seen: Frontier? = nil) {
     let id = ControlIdentity.cardID(of: ResolverLog.card(other))
-    write(device, .revokeDevice(.init(device: id, cut: Cut(entries: []))), seen: seen)
+    write(device, .revokeDevice(device: id, cut: Cut(entries: [])), seen: seen)
   }
 
   mutating func setWords(_ device: Int, seen: Frontier? = nil) {
@@ -156,13 +156,13 @@ struct ResolverLog {
   mutating func rotate(_ device: Int, _ second: Int?, seen: Frontier? = nil) {
     let key = [UInt8](repeating: 6, count: 32)
     let signature = [UInt8](repeating: 1, count: 64)
-    let consent: ControlOperation.RotateRecovery.Consent =
+    let consent: ControlOperation.Consent =
       second.map {
         .device(ControlIdentity.cardID(of: ResolverLog.card($0)), signature: signature)
       } ?? .recovery(signature: signature)
     write(
       device,
-      .rotateRecovery(.init(keys: .init(sign: key, box: key, secrets: []), consent: consent)),
+      .rotateRecovery(keys: .init(sign: key, box: key, secrets: []), consent: consent),
       seen: seen)
   }
 
@@ -185,7 +185,7 @@ struct ResolverLog {
 
   /// The operation by which somebody sets a role.
   func roleChange(_ person: Int, _ role: Role) -> ControlOperation {
-    .setRole(.init(person: ResolverLog.person(person), role: role, cut: Cut(entries: [])))
+    .setRole(person: ResolverLog.person(person), role: role, cut: Cut(entries: []))
   }
 
   /// Makes a key of a zone and hands it to devices.
@@ -206,8 +206,7 @@ struct ResolverLog {
   mutating func offer(_ device: Int, to person: Int, seen: Frontier? = nil) -> RecordID {
     write(
       device,
-      .transferOwner(
-        .init(to: ResolverLog.person(person), signature: [UInt8](repeating: 1, count: 64))),
+      .transferOwner(to: ResolverLog.person(person), signature: [UInt8](repeating: 1, count: 64)),
       seen: seen)
     return items[items.count - 1].id
   }

@@ -305,9 +305,9 @@ extension ResolverShapes {
     let seen = log.seen
     while log.items.count < operations {
       let turn = log.items.count
-      let policy = ControlOperation.Policy(
+      let policy = ControlOperation.setPolicy(
         minimumSuite: turn % 20 == 7 ? 9 : 1, newcomers: turn % 3 == 0 ? .fromJoin : .full)
-      log.write(turn % 20 + 1, .setPolicy(policy), seen: seen)
+      log.write(turn % 20 + 1, policy, seen: seen)
     }
   }
 }

@@ -35,9 +35,8 @@ struct SignedLogBudgets {
     while written + 2 * count <= operations {
       let roles = (0..<count).map { turn in
         ControlOperation.setRole(
-          .init(
-            person: people[turn % people.count].id,
-            role: turn / people.count % 2 == 0 ? .admin : .member, cut: Cut(entries: [])))
+          person: people[turn % people.count].id,
+          role: turn / people.count % 2 == 0 ? .admin : .member, cut: Cut(entries: []))
       }
       _ = try ControlWriting.write(
         roles, group: group, in: &founder.engine, nowMilliseconds: founder.tick())

@@ -70,13 +70,12 @@ extension HostileMember {
     var changes = [controlChange([.setRecovery(HostileMember.keys(of: root))])]
     for _ in 0..<replaced {
       let next = try newWords()
-      var rotation = ControlOperation.RotateRecovery(
-        keys: HostileMember.keys(of: next), consent: .recovery(signature: []))
-      rotation.consent = .recovery(
-        signature: root.sign(
-          domain: ControlSignature.rotationDomain,
-          ControlSignature.signedBytes(group: group, dot: herald.nextDot, rotation.signedBody)))
-      changes.append(controlChange([.rotateRecovery(rotation)]))
+      let keys = HostileMember.keys(of: next)
+      let signature = root.sign(
+        domain: ControlSignature.rotationDomain,
+        ControlSignature.signedBytes(group: group, dot: herald.nextDot, keys.encoded))
+      let consent = ControlOperation.Consent.recovery(signature: signature)
+      changes.append(controlChange([.rotateRecovery(keys: keys, consent: consent)]))
       root = next
     }
     var found = [try sealControl(changes)]

@@ -47,8 +47,8 @@ extension HostileMember {
   ) throws -> [HostileFile] {
     let nothing = Cut(entries: [])
     let said: [ControlOperation] = [
-      .revokeDevice(ControlOperation.RevokeDevice(device: recovered, cut: nothing)),
-      .removeMember(ControlOperation.RemoveMember(person: witness, cut: nothing)),
+      .revokeDevice(device: recovered, cut: nothing),
+      .removeMember(person: witness, cut: nothing),
     ]
     guard isFresh else {
       if let cited { herald.learn(cited) }

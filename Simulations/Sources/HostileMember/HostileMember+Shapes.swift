@@ -187,8 +187,7 @@ extension HostileMember {
       let people = (membership.people.map(\.id) + ids).sorted()
       return try controlBomb(number, shape.eventMeasure) { _, place in
         .removeMember(
-          ControlOperation.RemoveMember(
-            person: people[place % people.count], cut: Cut(entries: [])))
+          person: people[place % people.count], cut: Cut(entries: []))
       }
     }
   }

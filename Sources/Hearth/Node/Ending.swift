@@ -45,8 +45,8 @@ extension Ending {
     for entry in membership.audit().reversed() where entry.void == nil {
       let kind: Ending.Kind? =
         switch entry.operation {
-        case .removeMember(let removal) where removal.person == own.person: .removed
-        case .revokeDevice(let revocation) where revocation.device == device: .revoked
+        case .removeMember(own.person, _): .removed
+        case .revokeDevice(device, _): .revoked
         case .leave where entry.person == own.person: .left
         case .recover(let recover) where recover.person == own.person && recover.revokesOthers:
           .recovered

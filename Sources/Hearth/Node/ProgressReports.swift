@@ -213,10 +213,10 @@ struct ProgressReports: NodeWork {
     var lacking: Set<[UInt8]> = []
     for entry in membership(of: group).audit() where entry.void == nil {
       switch entry.operation {
-      case .complaint(let complaint) where entry.device == device:
-        lacking.insert(complaint.epoch)
-      case .wrapAdd(let added) where added.wraps.contains { $0.recipient == device }:
-        lacking.remove(added.epoch)
+      case .complaint(_, let epoch, _) where entry.device == device:
+        lacking.insert(epoch)
+      case .wrapAdd(_, let epoch, let wraps) where wraps.contains { $0.recipient == device }:
+        lacking.remove(epoch)
       default: break
       }
     }

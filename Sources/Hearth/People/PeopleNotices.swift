@@ -174,7 +174,7 @@ extension AuditEntry {
   /// Whether it ends that a person belongs to the group, if it has effect.
   fileprivate func isDeparture(of person: PersonID) -> Bool {
     switch operation {
-    case .removeMember(let removal): removal.person == person
+    case .removeMember(let removed, _): removed == person
     case .leave: self.person == person
     default: false
     }

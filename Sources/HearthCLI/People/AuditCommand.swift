@@ -182,12 +182,12 @@ struct AuditText {
     let who = entry.person.map(person) ?? names.name(of: entry.device)
     let history =
       entry.history.map { ", in history \($0) of this device" } ?? ""
-    if case .transferOwner(let transfer) = entry.operation, transfer.to == entry.person {
+    if case .transferOwner(let heir, _) = entry.operation, heir == entry.person {
       return "\(who) withdrew the offer of the household\(history)"
     }
-    if case .incarnate(let life) = entry.operation {
+    if case .incarnate(_, let reason) = entry.operation {
       return "\(names.fullName(of: entry.device)) started a new incarnation "
-        + "(\(LifeBeginning.cause(of: life.reason)))\(history)"
+        + "(\(LifeBeginning.cause(of: reason)))\(history)"
     }
     if case .confirm(let targets) = entry.operation, !targets.isEmpty {
       return "\(who) \(confirmation(entry.confirmed, of: targets.count))\(history)"
@@ -237,9 +237,8 @@ struct AuditText {
     let causes = exposures.map { exposure -> String in
       switch exposure.operation {
       case .join(let join): return "\(join.personName) used a link and is not a member"
-      case .removeMember(let removal): return "\(person(removal.person)) was removed"
-      case .revokeDevice(let revocation):
-        return "\(names.fullName(of: revocation.device)) was revoked"
+      case .removeMember(let removed, _): return "\(person(removed)) was removed"
+      case .revokeDevice(let device, _): return "\(names.fullName(of: device)) was revoked"
       case .leave: return "\(exposure.person.map(person) ?? "somebody") left"
       case .inviteClose(let invite): return "the link \(ShortID.text(invite)) was closed"
       default: return "\(exposure.person.map(person) ?? "somebody") recovered"
@@ -262,12 +261,11 @@ struct AuditText {
           people.name(ofNewcomer: join.personName, on: $0)
         } ?? join.personName
       return "approved \(name) with \(join.device.name), by \(inviter(of: join.invite))"
-    case .removeMember(let removal): return "removed \(person(removal.person))"
-    case .revokeDevice(let revocation):
-      return "revoked \(names.fullName(of: revocation.device))"
-    case .setRole(let change):
-      return "made \(person(change.person)) \(RoleWords.a(change.role))"
-    case .transferOwner(let transfer): return "offered the household to \(person(transfer.to))"
+    case .removeMember(let removed, _): return "removed \(person(removed))"
+    case .revokeDevice(let device, _): return "revoked \(names.fullName(of: device))"
+    case .setRole(let subject, let role, _):
+      return "made \(person(subject)) \(RoleWords.a(role))"
+    case .transferOwner(let heir, _): return "offered the household to \(person(heir))"
     case .acceptOwner: return "became the owner"
     case .leave: return "left"
     default: return rareAction(operation)
@@ -281,18 +279,18 @@ struct AuditText {
     case .recover(let recover):
       return "recovered with \(recover.device.name) by recovery words"
         + (recover.revokesOthers ? ", and revoked every other device" : "")
-    case .forkProof(let proof):
-      return "proved that \(names.fullName(of: proof.author.device)) published two histories"
+    case .forkProof(_, let author, _, _):
+      return "proved that \(names.fullName(of: author.device)) published two histories"
     case .adopt(let adopt):
       return "adopted \(Words.count(Int(clamping: adopt.last - adopt.first + 1), "change")) of "
         + names.fullName(of: adopt.author.device)
-    case .complaint(let complaint): return "cannot open a key of \(zone(complaint.zone))"
-    case .wrapAdd(let added):
-      let devices = added.wraps.map { names.fullName(of: $0.recipient) }
-      return "sent a key of \(zone(added.zone)) to \(devices.joined(separator: ", "))"
+    case .complaint(let lacking, _, _): return "cannot open a key of \(zone(lacking))"
+    case .wrapAdd(let opened, _, let wraps):
+      let devices = wraps.map { names.fullName(of: $0.recipient) }
+      return "sent a key of \(zone(opened)) to \(devices.joined(separator: ", "))"
     case .epoch(let grant): return "created a new key for \(zone(grant.zone))"
-    case .setPolicy(let policy):
-      return policy.newcomers == .full
+    case .setPolicy(_, let newcomers):
+      return newcomers == .full
         ? "let newcomers read everything" : "let newcomers read only later changes"
     case .heartbeat: return "reported which changes the device has"
     case .confirm(let targets):

@@ -160,9 +160,9 @@ final class Entries {
     if let line { return line }
     guard made.person != findings.person(invite) else { return nil }
     return findings.live.roles[person].first { line in
-      guard case .setRole(let change) = log.operation(line), speaks(line) else { return false }
+      guard case .setRole(_, let role, _) = log.operation(line), speaks(line) else { return false }
       return log.sees(line, membership)
-        && (change.role.rank < Role.admin.rank || change.role.rank <= made.role.rank)
+        && (role.rank < Role.admin.rank || role.rank <= made.role.rank)
     }
   }
 

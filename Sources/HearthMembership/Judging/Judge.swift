@@ -87,18 +87,19 @@ struct Judge: Sendable {
     case .inviteClose: return EntryJudge(place: place).closing(in: findings, &verdict)
     case .admit(let admit):
       return EntryJudge(place: place).admit(admit, in: findings, &checks, &verdict)
-    case .removeMember(let removal):
-      return removal.person == person
-        ? .ownerStays
-        : verdict.requireAbove(LogView.past(place).role(of: removal.person, in: findings))
-    case .revokeDevice(let revocation):
-      guard let subject = LogView.past(place).person(of: revocation.device, in: findings) else {
+    case .removeMember(let subject, _):
+      return subject == person
+        ? .ownerStays : verdict.requireAbove(LogView.past(place).role(of: subject, in: findings))
+    case .revokeDevice(let device, _):
+      guard let subject = LogView.past(place).person(of: device, in: findings) else {
         return .noSubject
       }
       return subject == person
         ? nil : verdict.requireAbove(LogView.past(place).role(of: subject, in: findings))
-    case .setRole(let change): return judge(change, by: role, at: place, in: findings, &verdict)
-    case .transferOwner(let transfer): return judge(transfer, at: place, in: findings, &verdict)
+    case .setRole(let subject, let new, _):
+      return judgeRole(new, of: subject, by: role, at: place, in: findings, &verdict)
+    case .transferOwner(let heir, let signature):
+      return judgeOffer(to: heir, signature, at: place, in: findings, &verdict)
     case .acceptOwner: return judgeAcceptance(place, in: findings, &verdict)
     case .leave: return role == .owner ? .ownerStays : nil
     case .setRecovery(let keys):
@@ -108,12 +109,13 @@ struct Judge: Sendable {
         !doubledWords.areSeen(by: place, in: findings.log)
       else { return .alreadyThere }
       return checks.areRecoveryKeys(keys) ? nil : .badProof
-    case .rotateRecovery(let rotation):
-      return RecoveryJudge(place: place).rotation(rotation, by: person, in: findings, &checks)
+    case .rotateRecovery(let keys, let consent):
+      return RecoveryJudge(place: place).rotation(
+        to: keys, consent, by: person, in: findings, &checks)
     case .adopt: return verdict.require(.admin)
-    case .setPolicy(let policy):
+    case .setPolicy(let suite, _):
       if let reason = verdict.require(.admin) { return reason }
-      return policy.minimumSuite >= LogView.past(place).minimumSuite(in: findings)
+      return suite >= LogView.past(place).minimumSuite(in: findings)
         ? nil : .grantsTooMuch
     case .epoch: return role == .reader ? .needs(.child) : nil
     case .confirm, .wrapAdd, .incarnate, .forkProof, .complaint, .heartbeat, .branch,
@@ -137,26 +139,26 @@ struct Judge: Sendable {
     return nil
   }
 
-  private func judge(
-    _ change: ControlOperation.SetRole, by own: Role, at place: Int, in findings: Findings,
+  private func judgeRole(
+    _ role: Role, of subject: PersonID, by own: Role, at place: Int, in findings: Findings,
     _ verdict: inout Verdict
   ) -> VoidReason? {
-    verdict.given = change.role
-    if change.person == verdict.person {
+    verdict.given = role
+    if subject == verdict.person {
       if own == .owner { return .ownerStays }
-      return change.role.rawValue < own.rawValue ? nil : .grantsTooMuch
+      return role.rawValue < own.rawValue ? nil : .grantsTooMuch
     }
-    return verdict.requireAbove(LogView.past(place).role(of: change.person, in: findings))
-      ?? verdict.grant(change.role)
+    return verdict.requireAbove(LogView.past(place).role(of: subject, in: findings))
+      ?? verdict.grant(role)
   }
 
-  private mutating func judge(
-    _ transfer: ControlOperation.TransferOwner, at place: Int, in findings: Findings,
+  private mutating func judgeOffer(
+    to heir: PersonID, _ signature: [UInt8], at place: Int, in findings: Findings,
     _ verdict: inout Verdict
   ) -> VoidReason? {
     if let reason = verdict.require(.owner) { return reason }
     // An offer to oneself withdraws an earlier offer: nobody who has seen it may accept any more.
-    guard LogView.past(place).addition(of: transfer.to, in: findings) != nil,
+    guard LogView.past(place).addition(of: heir, in: findings) != nil,
       let person = verdict.person
     else { return .noSubject }
     // Without recovery words, anybody with an unlocked device could give the group away.
@@ -164,8 +166,8 @@ struct Judge: Sendable {
       return .noWords
     }
     return checks.holds(
-      transfer.signature, of: transfer.signedBody, ControlSignature.transferDomain,
-      by: root.keys.sign, at: findings.log.items[place].version.dot) ? nil : .badProof
+      signature, of: heir.bytes, ControlSignature.transferDomain, by: root.keys.sign,
+      at: findings.log.items[place].version.dot) ? nil : .badProof
   }
 
   /// The most ownership handovers of a group, since each makes everything after it be judged again.
@@ -178,8 +180,8 @@ struct Judge: Sendable {
   ) -> VoidReason? {
     let past = LogView.past(place)
     guard let offer = findings.offer(takenBy: place), past.holds(offer, in: findings),
-      case .transferOwner(let transfer) = findings.log.operation(offer),
-      transfer.to == verdict.person, let owner = findings.person(offer), owner != verdict.person
+      case .transferOwner(let heir, _) = findings.log.operation(offer),
+      heir == verdict.person, let owner = findings.person(offer), owner != verdict.person
     else { return .noSubject }
     // An offer is valid while its maker is the owner and has made no later offer.
     let later = findings.live.transfers[findings.live.transfers.partitionPoint { $0 > offer }...]

@@ -25,16 +25,16 @@ struct RecoveryJudge {
   }
 
   func rotation(
-    _ rotation: ControlOperation.RotateRecovery, by person: PersonID, in findings: Findings,
-    _ checks: inout ClaimChecks
+    to keys: ControlOperation.RecoveryKeys, _ consent: ControlOperation.Consent,
+    by person: PersonID, in findings: Findings, _ checks: inout ClaimChecks
   ) -> VoidReason? {
     guard let root = past.recoveryKeys(of: person, in: findings) else { return .noSubject }
-    guard checks.areRecoveryKeys(rotation.keys) else { return .badProof }
+    guard checks.areRecoveryKeys(keys) else { return .badProof }
     let isAgreed: Bool
-    switch rotation.consent {
+    switch consent {
     case .recovery(let signature):
       isAgreed = checks.holds(
-        signature, of: rotation.signedBody, ControlSignature.rotationDomain, by: root.keys.sign,
+        signature, of: keys.encoded, ControlSignature.rotationDomain, by: root.keys.sign,
         at: findings.log.items[place].version.dot)
     case .device(let device, let signature):
       guard device != findings.log.devices[place], past.person(of: device, in: findings) == person,
@@ -43,7 +43,7 @@ struct RecoveryJudge {
       else { return .noSubject }
       guard mayConsent(enrolment, since: root.place, in: findings) else { return .notIndependent }
       isAgreed = checks.holds(
-        signature, of: rotation.signedBody, ControlSignature.rotationDomain, by: card.signKey,
+        signature, of: keys.encoded, ControlSignature.rotationDomain, by: card.signKey,
         at: findings.log.items[place].version.dot)
     }
     return isAgreed ? nil : .badProof

@@ -66,9 +66,9 @@ struct ControlIndex: Sendable {
     case .recover(let recover):
       enrolments[item.device, default: []].append(place)
       recovered[recover.person, default: []].append(place)
-    case .removeMember(let removal): removals[removal.person, default: []].append(place)
-    case .revokeDevice(let revocation): revocations[revocation.device, default: []].append(place)
-    case .setRole(let change): roleChanges[change.person, default: []].append(place)
+    case .removeMember(let person, _): removals[person, default: []].append(place)
+    case .revokeDevice(let device, _): revocations[device, default: []].append(place)
+    case .setRole(let person, _, _): roleChanges[person, default: []].append(place)
     case .transferOwner: transfers[item.eventID, default: []].append(place)
     case .epoch(let grant):
       for wrap in grant.wraps { wraps[wrap.recipient, default: []].append(place) }

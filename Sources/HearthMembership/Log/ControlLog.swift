@@ -96,9 +96,8 @@ struct ControlLog: Sendable {
       comers.append(item.operation.comer.map { people.number($0) })
       invited.append(item.operation.invitation.map { invitations.number($0) })
       switch item.operation {
-      case .removeMember(let removal): _ = people.number(removal.person)
-      case .setRole(let change): _ = people.number(change.person)
-      case .revokeDevice(let revocation): _ = deviceNames.number(revocation.device)
+      case .removeMember(let person, _), .setRole(let person, _, _): _ = people.number(person)
+      case .revokeDevice(let device, _): _ = deviceNames.number(device)
       default: break
       }
     }

@@ -27,13 +27,13 @@ package struct ChangeRules: ResolvedPart {
     var lowest = role
     for place in demotions(of: person)
     where findings.isLive[place] && !view.holds(place, in: findings) {
-      guard case .setRole(let change) = log.operation(place),
-        change.role.rawValue < lowest.rawValue, concerns(place, enrolment),
-        dot.sequence > change.cut.sequence(of: dot.author, in: zone)
+      guard case .setRole(_, let lower, let cut) = log.operation(place),
+        lower.rawValue < lowest.rawValue, concerns(place, enrolment),
+        dot.sequence > cut.sequence(of: dot.author, in: zone)
       else { continue }
       if Mutant.demotionLooksBack.isActive { continue }
       Probe.changeDemoted.hit()
-      lowest = change.role
+      lowest = lower
     }
     return .counts(lowest)
   }

@@ -115,12 +115,12 @@ extension Findings {
       person($0) == owner && !taken.contains(log.items[$0].eventID)
     }
     return places.compactMap { place in
-      guard case .transferOwner(let transfer) = log.operation(place), let owner,
-        transfer.to != owner, LogView.all.addition(of: transfer.to, in: self) != nil,
+      guard case .transferOwner(let heir, _) = log.operation(place), let owner,
+        heir != owner, LogView.all.addition(of: heir, in: self) != nil,
         !places.contains(where: { log.sees($0, place) })
       else { return nil }
       return OwnershipOffer(
-        id: log.items[place].eventID, from: owner, to: transfer.to,
+        id: log.items[place].eventID, from: owner, to: heir,
         since: log.items[place].version.time)
     }
   }

@@ -16,16 +16,16 @@ package struct KeyHolders: ResolvedPart {
     of zone: ZoneID, _ kind: ZoneKind, _ epochs: [EpochRecord], by device: DeviceID
   ) -> Set<[UInt8]> {
     let complaints = complaints(of: device, in: zone)
-    let last = complaints.last { $0.complaint.isLast }
-    let enough = last.map { ancestors(of: $0.complaint.epoch, epochs) }
+    let last = complaints.last { $0.isLast }
+    let enough = last.map { ancestors(of: $0.epoch, epochs) }
     func stands(_ place: Int, _ epoch: [UInt8]) -> Bool {
       if let last, enough?.contains(epoch) == false, !log.sees(place, last.place) { return false }
       return !complaints.contains {
-        !$0.complaint.isLast && $0.complaint.epoch == epoch && log.sees($0.place, place)
+        !$0.isLast && $0.epoch == epoch && log.sees($0.place, place)
       }
     }
-    let added = wrapAdds(in: zone).filter { place, added in
-      findings.isLive[place] && added.wraps.contains { $0.recipient == device }
+    let added = wrapAdds(in: zone).filter { place, _, wraps in
+      findings.isLive[place] && wraps.contains { $0.recipient == device }
     }
     let gathered = findings.live.enrolments[log.deviceNames[device]]
     var told: Set<[UInt8]> = []
@@ -40,7 +40,7 @@ package struct KeyHolders: ResolvedPart {
         (log.sees(history.keysGathered(for: enrolment), epoch.place)
           || kind == .data && history.came(enrolment, with: epoch)) && stands(enrolment, id)
       }
-      let isAdded = added.contains { $0.added.epoch == id && stands($0.place, id) }
+      let isAdded = added.contains { $0.epoch == id && stands($0.place, id) }
       guard isWrapped || isGathered || isAdded || enough?.contains(id) == true else { continue }
       told.insert(id)
       for earlier in epoch.grant.history
@@ -69,31 +69,33 @@ package struct KeyHolders: ResolvedPart {
     }
   }
 
-  /// The last complaint of a device about the last key that it has.
-  package func lastComplaint(of device: DeviceID, in zone: ZoneID) -> ControlOperation.Complaint? {
-    complaints(of: device, in: zone).last { $0.complaint.isLast }?.complaint
+  /// The epoch of the last usable key of a device, as the device last complained.
+  package func lastUsableEpoch(of device: DeviceID, in zone: ZoneID) -> [UInt8]? {
+    complaints(of: device, in: zone).last { $0.isLast }?.epoch
   }
 
   /// The keys of an epoch that anybody handed on later.
   package func addedWraps(of epoch: [UInt8], zone: ZoneID) -> [ControlOperation.Wrap] {
-    wrapAdds(in: zone).filter { $0.added.epoch == epoch }.flatMap(\.added.wraps)
+    wrapAdds(in: zone).filter { $0.epoch == epoch }.flatMap(\.wraps)
   }
 
   private func complaints(
     of device: DeviceID, in zone: ZoneID
-  ) -> [(place: Int, complaint: ControlOperation.Complaint)] {
+  ) -> [(place: Int, epoch: [UInt8], isLast: Bool)] {
     findings.index[.complaint].compactMap { place in
       guard findings.isLive[place], log.devices[place] == device,
-        case .complaint(let complaint) = log.operation(place), complaint.zone == zone
+        case .complaint(zone, let epoch, let isLast) = log.operation(place)
       else { return nil }
-      return (place, complaint)
+      return (place, epoch, isLast)
     }
   }
 
-  private func wrapAdds(in zone: ZoneID) -> [(place: Int, added: ControlOperation.WrapAdd)] {
+  private func wrapAdds(
+    in zone: ZoneID
+  ) -> [(place: Int, epoch: [UInt8], wraps: [ControlOperation.Wrap])] {
     findings.index[.wrapAdd].compactMap { place in
-      guard case .wrapAdd(let added) = log.operation(place), added.zone == zone else { return nil }
-      return (place, added)
+      guard case .wrapAdd(zone, let epoch, let wraps) = log.operation(place) else { return nil }
+      return (place, epoch, wraps)
     }
   }
 }

@@ -13,8 +13,8 @@ struct NewcomerRules: Sendable {
     for place in findings.index[.setPolicy] where findings.isLive[place] {
       // A policy that changes only the suite and leaves the rule as its author knew it is not a
       // rule change, even if somebody else changed the rule concurrently.
-      guard case .setPolicy(let policy) = log.operation(place),
-        policy.newcomers != rule(.past(place), in: findings)
+      guard case .setPolicy(_, let newcomers) = log.operation(place),
+        newcomers != rule(.past(place), in: findings)
       else { continue }
       changes.append(place)
     }
@@ -30,9 +30,9 @@ struct NewcomerRules: Sendable {
   /// What newcomers may read, as known in a view.
   func rule(_ view: LogView, in findings: Findings) -> ControlOperation.Newcomers {
     guard let place = changes.last(where: { view.holds($0, in: findings) }),
-      case .setPolicy(let policy) = findings.log.operation(place)
+      case .setPolicy(_, let newcomers) = findings.log.operation(place)
     else { return .full }
-    return policy.newcomers
+    return newcomers
   }
 
   /// Whether an epoch's author knew of every change of the rule in a view.

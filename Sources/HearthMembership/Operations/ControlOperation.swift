@@ -14,38 +14,41 @@ package indirect enum ControlOperation: Equatable, Sendable {
   case inviteClose(invite: Identifier)
   /// Makes the author's device a device of the group.
   case join(Join)
-  /// Announces that the author's device starts a new incarnation.
-  case incarnate(Incarnate)
+  /// Announces that the author's device starts a new incarnation, and which one ends; the earlier
+  /// operations of that one keep their effect.
+  case incarnate(previous: UInt64, reason: String)
   /// Admits an applicant by an invitation that needs an approval.
   case admit(Admit)
   /// Ends a person's membership.
-  case removeMember(RemoveMember)
+  case removeMember(person: PersonID, cut: Cut)
   /// Ends a device's membership; its person stays.
-  case revokeDevice(RevokeDevice)
-  /// Gives a person another role.
-  case setRole(SetRole)
-  /// Offers the ownership of the group to another person.
-  case transferOwner(TransferOwner)
+  case revokeDevice(device: DeviceID, cut: Cut)
+  /// Gives a person another role; beyond the cut of the person's logs the lower role applies.
+  case setRole(person: PersonID, role: Role, cut: Cut)
+  /// Offers the ownership of the group to another person, whose id the owner's recovery key signs.
+  case transferOwner(to: PersonID, signature: [UInt8])
   /// Accepts an ownership offer, named by the id of its event.
   case acceptOwner(transfer: RecordID)
   /// Ends the author's own membership.
   case leave(Cut)
   /// Sets the public keys of the author's recovery words.
   case setRecovery(RecoveryKeys)
-  /// Replaces the public keys of the author's recovery words.
-  case rotateRecovery(RotateRecovery)
+  /// Replaces the public keys of the author's recovery words, whose bytes the consenting key signs.
+  case rotateRecovery(keys: RecoveryKeys, consent: Consent)
   /// Enrols the author's device with a person's recovery words.
   case recover(Recover)
-  /// Proves a fork with two contradicting segments of one author.
-  case forkProof(ForkProof)
+  /// Proves a fork with two contradicting sealed segments of one author, the smaller digest first.
+  case forkProof(zone: ZoneID, author: Author, first: [UInt8], second: [UInt8])
   /// Reports that the author has written the changes of a removed device again.
   case adopt(Adopt)
-  /// Reports that the author cannot open the key from an epoch.
-  case complaint(Complaint)
+  /// Reports that the author cannot open the key of an epoch, or that this is the author's last
+  /// usable key while later ones are in use.
+  case complaint(zone: ZoneID, epoch: [UInt8], isLast: Bool)
   /// Gives the key of an epoch to further devices.
-  case wrapAdd(WrapAdd)
-  /// Sets the policy of the group.
-  case setPolicy(Policy)
+  case wrapAdd(zone: ZoneID, epoch: [UInt8], wraps: [Wrap])
+  /// Sets the lowest accepted cipher suite for segments, which only rises, and what newcomers may
+  /// read.
+  case setPolicy(minimumSuite: UInt8, newcomers: Newcomers)
   /// Reports the frontiers of the author's device.
   case heartbeat([ZoneFrontier])
   /// Publishes a part of a sealed segment of a forked log of the control zone.
@@ -151,29 +154,24 @@ extension ControlOperation {
   /// The cut of an operation that takes something away: how far its author knew the logs.
   var cut: Cut? {
     switch self {
-    case .removeMember(let removal): removal.cut
-    case .revokeDevice(let revocation): revocation.cut
-    case .leave(let cut): cut
+    case .removeMember(_, let cut), .revokeDevice(_, let cut), .leave(let cut),
+      .setRole(_, _, let cut):
+      cut
     case .recover(let recover): recover.revokesOthers ? recover.cut : nil
-    case .setRole(let change): change.cut
     default: nil
     }
   }
 
   var words: RecoveryKeys? {
     switch self {
-    case .setRecovery(let keys): keys
-    case .rotateRecovery(let rotation): rotation.keys
+    case .setRecovery(let keys), .rotateRecovery(let keys, _): keys
     default: nil
     }
   }
 
   /// Whether it replaces recovery words with the consent of the old words.
   var isSignedByWords: Bool {
-    guard case .rotateRecovery(let rotation) = self, case .recovery = rotation.consent else {
-      return false
-    }
-    return true
+    if case .rotateRecovery(_, .recovery) = self { true } else { false }
   }
 
   /// Whether devices write the operation by themselves and it lets nobody in, by itself or later.
@@ -198,8 +196,7 @@ extension ControlOperation {
     case .heartbeat, .epoch, .wrapAdd, .complaint, .confirm, .branch, .forkProof, .adopt,
       .setPolicy, .inviteCreate, .inviteClose, .setRecovery, .rotateRecovery, .zoneDigest:
       true
-    case .setRole(let change): change.person != person
-    case .removeMember(let removal): removal.person != person
+    case .setRole(let subject, _, _), .removeMember(let subject, _): subject != person
     default: false
     }
   }
@@ -217,67 +214,137 @@ extension ControlOperation {
 
 // MARK: - Bytes
 
-extension ControlOperation {
-  private struct Form {
-    let kind: UInt8
-    let write: (inout ByteWriter) -> Void
+/// How the operations of one kind become bytes, whatever values they have.
+private protocol OperationShape: Sendable {
+  /// The first byte.
+  var kind: UInt8 { get }
 
-    init(_ kind: UInt8, _ payload: some ControlCodable) {
+  /// Reads the values after the first byte.
+  func read(_ reader: inout ByteReader) throws(CodecError) -> ControlOperation
+}
+
+extension ControlOperation {
+  private typealias Form = (kind: UInt8, write: (inout ByteWriter) -> Void)
+
+  /// One kind of operation: its first byte and the codecs of its values, in order.
+  private struct Shape<each Part>: OperationShape {
+    let kind: UInt8
+    private let make: @Sendable (repeat each Part) -> ControlOperation
+    private let codecs: (repeat ControlCodec<each Part>)
+
+    init(
+      _ kind: UInt8, _ make: @escaping @Sendable (repeat each Part) -> ControlOperation,
+      _ codecs: repeat ControlCodec<each Part>
+    ) {
       self.kind = kind
-      write = payload.encode
+      self.make = make
+      self.codecs = (repeat each codecs)
     }
 
-    init<Payload>(_ kind: UInt8, _ payload: Payload, _ codec: ControlCodec<Payload>) {
-      self.kind = kind
-      write = { codec.write(payload, &$0) }
+    func callAsFunction(_ parts: repeat each Part) -> Form {
+      (kind, { writer in repeat (each codecs).write(each parts, &writer) })
+    }
+
+    func read(_ reader: inout ByteReader) throws(CodecError) -> ControlOperation {
+      make(repeat try (each codecs).read(&reader))
     }
   }
 
-  private static let invite = ControlCodec<Identifier>.identifier("invite")
-  private static let transfer = ControlCodec<RecordID>.identifier("transfer")
-  private static let frontiers = ControlCodec<[ZoneFrontier]>.list(
-    "frontiers", itemBytes: 17, of: ZoneFrontier.codec)
-  /// The ids of the confirmed operations, strictly rising.
-  private static let targets = ControlCodec<[RecordID]>.sorted(
-    "confirmed operations", itemBytes: Identifier.byteCount, of: .identifier("confirmed operation"),
-    by: <)
+  private enum Shapes {
+    static let genesis = Shape(1, ControlOperation.genesis, Genesis.codec)
+    static let epoch = Shape(2, ControlOperation.epoch, EpochGrant.codec)
+    static let inviteCreate = Shape(3, ControlOperation.inviteCreate, InviteCreate.codec)
+    static let inviteClose = Shape(4, ControlOperation.inviteClose, .identifier("invite"))
+    static let join = Shape(5, ControlOperation.join, Join.codec)
+    static let incarnate = Shape(
+      6, ControlOperation.incarnate, .fixed64("previous incarnation"), .name("reason"))
+    static let admit = Shape(7, ControlOperation.admit, Admit.codec)
+    static let removeMember = Shape(
+      8, ControlOperation.removeMember, .identifier("person"), Cut.codec)
+    static let revokeDevice = Shape(
+      9, ControlOperation.revokeDevice, .identifier("device"), Cut.codec)
+    static let setRole = Shape(
+      10, ControlOperation.setRole, .identifier("person"), .choice("role"), Cut.codec)
+    static let transferOwner = Shape(
+      11, ControlOperation.transferOwner, .identifier("new owner"), .raw(64, "signature"))
+    static let acceptOwner = Shape(12, ControlOperation.acceptOwner, .identifier("transfer"))
+    static let leave = Shape(13, ControlOperation.leave, Cut.codec)
+    static let setRecovery = Shape(14, ControlOperation.setRecovery, RecoveryKeys.codec)
+    static let rotateRecovery = Shape(
+      15, ControlOperation.rotateRecovery, RecoveryKeys.codec, Consent.codec)
+    static let recover = Shape(16, ControlOperation.recover, Recover.codec)
+    static let forkProof = Shape(
+      17, ControlOperation.forkProof, .identifier("zone"), .author("forked author"),
+      .blob("first segment", atMost: ControlLimits.maximumEvidenceBytes),
+      .blob("second segment", atMost: ControlLimits.maximumEvidenceBytes))
+    static let adopt = Shape(18, ControlOperation.adopt, Adopt.codec)
+    static let complaint = Shape(
+      19, ControlOperation.complaint, .identifier("zone"), .raw(32, "epoch"), .flag("last key"))
+    static let wrapAdd = Shape(
+      20, ControlOperation.wrapAdd, .identifier("zone"), .raw(32, "epoch"), Wrap.list("wraps"))
+    static let setPolicy = Shape(
+      21, ControlOperation.setPolicy, .byte("minimum suite"), .choice("newcomers"))
+    static let heartbeat = Shape(
+      22, ControlOperation.heartbeat,
+      .list("frontiers", itemBytes: 17, of: ZoneFrontier.codec))
+    static let branch = Shape(23, ControlOperation.branch, BranchPart.codec)
+    /// The ids of the confirmed operations, strictly rising.
+    static let confirm = Shape(
+      24, ControlOperation.confirm,
+      .sorted(
+        "confirmed operations", itemBytes: Identifier.byteCount,
+        of: .identifier("confirmed operation"), by: <))
+    static let snapshotAttest = Shape(25, ControlOperation.snapshotAttest, ZoneDigest.codec)
+    static let zoneDigest = Shape(26, ControlOperation.zoneDigest, ZoneDigest.codec)
+
+    static let byKind: [UInt8: any OperationShape] = {
+      let all: [any OperationShape] = [
+        genesis, epoch, inviteCreate, inviteClose, join, incarnate, admit, removeMember,
+        revokeDevice, setRole, transferOwner, acceptOwner, leave, setRecovery, rotateRecovery,
+        recover, forkProof, adopt, complaint, wrapAdd, setPolicy, heartbeat, branch, confirm,
+        snapshotAttest, zoneDigest,
+      ]
+      return Dictionary(uniqueKeysWithValues: all.map { ($0.kind, $0) })
+    }()
+  }
 
   private var form: Form {
     switch self {
-    case .genesis(let genesis): Form(1, genesis)
-    case .epoch(let grant): Form(2, grant)
-    case .inviteCreate(let invite): Form(3, invite)
-    case .inviteClose(let id): Form(4, id, ControlOperation.invite)
-    case .join(let join): Form(5, join)
-    case .incarnate(let incarnate): Form(6, incarnate)
-    case .admit(let admit): Form(7, admit)
-    case .removeMember(let removal): Form(8, removal)
-    case .revokeDevice(let revocation): Form(9, revocation)
-    case .setRole(let change): Form(10, change)
-    case .transferOwner(let transfer): Form(11, transfer)
-    case .acceptOwner(let id): Form(12, id, ControlOperation.transfer)
-    case .leave(let cut): Form(13, cut)
-    case .setRecovery(let keys): Form(14, keys)
-    case .rotateRecovery(let rotation): Form(15, rotation)
-    case .recover(let recover): Form(16, recover)
-    case .forkProof(let proof): Form(17, proof)
-    case .adopt(let adopt): Form(18, adopt)
-    case .complaint(let complaint): Form(19, complaint)
-    case .wrapAdd(let added): Form(20, added)
-    case .setPolicy(let policy): Form(21, policy)
-    case .heartbeat(let reached): Form(22, reached, ControlOperation.frontiers)
-    case .branch(let part): Form(23, part)
-    case .confirm(let confirmed): Form(24, confirmed, ControlOperation.targets)
-    case .snapshotAttest(let attest): Form(25, attest)
-    case .zoneDigest(let statement): Form(26, statement)
-    case .unknown(let kind): Form(kind, [], .raw(0, "unknown"))
+    case .genesis(let genesis): Shapes.genesis(genesis)
+    case .epoch(let grant): Shapes.epoch(grant)
+    case .inviteCreate(let invite): Shapes.inviteCreate(invite)
+    case .inviteClose(let invite): Shapes.inviteClose(invite)
+    case .join(let join): Shapes.join(join)
+    case .incarnate(let previous, let reason): Shapes.incarnate(previous, reason)
+    case .admit(let admit): Shapes.admit(admit)
+    case .removeMember(let person, let cut): Shapes.removeMember(person, cut)
+    case .revokeDevice(let device, let cut): Shapes.revokeDevice(device, cut)
+    case .setRole(let person, let role, let cut): Shapes.setRole(person, role, cut)
+    case .transferOwner(let heir, let signature): Shapes.transferOwner(heir, signature)
+    case .acceptOwner(let transfer): Shapes.acceptOwner(transfer)
+    case .leave(let cut): Shapes.leave(cut)
+    case .setRecovery(let keys): Shapes.setRecovery(keys)
+    case .rotateRecovery(let keys, let consent): Shapes.rotateRecovery(keys, consent)
+    case .recover(let recover): Shapes.recover(recover)
+    case .forkProof(let zone, let author, let first, let second):
+      Shapes.forkProof(zone, author, first, second)
+    case .adopt(let adopt): Shapes.adopt(adopt)
+    case .complaint(let zone, let epoch, let isLast): Shapes.complaint(zone, epoch, isLast)
+    case .wrapAdd(let zone, let epoch, let wraps): Shapes.wrapAdd(zone, epoch, wraps)
+    case .setPolicy(let suite, let newcomers): Shapes.setPolicy(suite, newcomers)
+    case .heartbeat(let reached): Shapes.heartbeat(reached)
+    case .branch(let part): Shapes.branch(part)
+    case .confirm(let confirmed): Shapes.confirm(confirmed)
+    case .snapshotAttest(let attest): Shapes.snapshotAttest(attest)
+    case .zoneDigest(let statement): Shapes.zoneDigest(statement)
+    case .unknown(let kind): (kind, { _ in })
     }
   }
 
   /// The first byte of the encoding.
   package var kind: UInt8 { form.kind }
 
-  /// The canonical bytes: the kind, then the fields in order.
+  /// The canonical bytes: the kind, then the values in order.
   package var encoded: [UInt8] {
     var writer = ByteWriter()
     let form = form
@@ -290,37 +357,11 @@ extension ControlOperation {
   package init(decoding bytes: [UInt8]) throws(CodecError) {
     var reader = ByteReader(bytes)
     let kind = try reader.byte("operation kind")
-    switch kind {
-    case 1: self = .genesis(try Genesis(from: &reader))
-    case 2: self = .epoch(try EpochGrant(from: &reader))
-    case 3: self = .inviteCreate(try InviteCreate(from: &reader))
-    case 4: self = .inviteClose(invite: try ControlOperation.invite.read(&reader))
-    case 5: self = .join(try Join(from: &reader))
-    case 6: self = .incarnate(try Incarnate(from: &reader))
-    case 7: self = .admit(try Admit(from: &reader))
-    case 8: self = .removeMember(try RemoveMember(from: &reader))
-    case 9: self = .revokeDevice(try RevokeDevice(from: &reader))
-    case 10: self = .setRole(try SetRole(from: &reader))
-    case 11: self = .transferOwner(try TransferOwner(from: &reader))
-    case 12: self = .acceptOwner(transfer: try ControlOperation.transfer.read(&reader))
-    case 13: self = .leave(try Cut(from: &reader))
-    case 14: self = .setRecovery(try RecoveryKeys(from: &reader))
-    case 15: self = .rotateRecovery(try RotateRecovery(from: &reader))
-    case 16: self = .recover(try Recover(from: &reader))
-    case 17: self = .forkProof(try ForkProof(from: &reader))
-    case 18: self = .adopt(try Adopt(from: &reader))
-    case 19: self = .complaint(try Complaint(from: &reader))
-    case 20: self = .wrapAdd(try WrapAdd(from: &reader))
-    case 21: self = .setPolicy(try Policy(from: &reader))
-    case 22: self = .heartbeat(try ControlOperation.frontiers.read(&reader))
-    case 23: self = .branch(try BranchPart(from: &reader))
-    case 24: self = .confirm(try ControlOperation.targets.read(&reader))
-    case 25: self = .snapshotAttest(try ZoneDigest(from: &reader))
-    case 26: self = .zoneDigest(try ZoneDigest(from: &reader))
-    default:
+    guard let shape = Shapes.byKind[kind] else {
       self = .unknown(kind: kind)
       return
     }
+    self = try shape.read(&reader)
     try reader.finish()
   }
 }

@@ -75,62 +75,6 @@ extension ControlOperation {
       ))
   }
 
-  /// The key of an existing epoch, sealed to further devices.
-  package struct WrapAdd: ControlCodable {
-    package let zone: ZoneID
-    package let epoch: [UInt8]
-    package let wraps: [Wrap]
-
-    package init(zone: ZoneID, epoch: [UInt8], wraps: [Wrap]) {
-      self.zone = zone
-      self.epoch = epoch
-      self.wraps = wraps
-    }
-
-    package static let codec = ControlCodec(
-      Self.init, (\.zone, .identifier("zone")), (\.epoch, .raw(32, "epoch")),
-      (\.wraps, Wrap.list("wraps")))
-  }
-
-  /// A report that the author cannot open the key of an epoch.
-  package struct Complaint: ControlCodable {
-    package let zone: ZoneID
-    package let epoch: [UInt8]
-    /// Whether this is the last usable key while later ones are in use; false if it fails to open.
-    package let isLast: Bool
-
-    package init(zone: ZoneID, epoch: [UInt8], isLast: Bool) {
-      self.zone = zone
-      self.epoch = epoch
-      self.isLast = isLast
-    }
-
-    package static let codec = ControlCodec(
-      Self.init, (\.zone, .identifier("zone")), (\.epoch, .raw(32, "epoch")),
-      (\.isLast, .flag("last key")))
-  }
-
-  /// Two contradicting segments of one author, as proof of a fork.
-  package struct ForkProof: ControlCodable {
-    package let zone: ZoneID
-    package let author: Author
-    /// The sealed segments, the smaller digest first.
-    package let first: [UInt8]
-    package let second: [UInt8]
-
-    package init(zone: ZoneID, author: Author, first: [UInt8], second: [UInt8]) {
-      self.zone = zone
-      self.author = author
-      self.first = first
-      self.second = second
-    }
-
-    package static let codec = ControlCodec(
-      Self.init, (\.zone, .identifier("zone")), (\.author, .author("forked author")),
-      (\.first, .blob("first segment", atMost: ControlLimits.maximumEvidenceBytes)),
-      (\.second, .blob("second segment", atMost: ControlLimits.maximumEvidenceBytes)))
-  }
-
   /// A part of a sealed segment of the control zone.
   package struct BranchPart: ControlCodable {
     /// The author of the segment's log.
@@ -185,21 +129,6 @@ extension ControlOperation {
     case full = 0
     /// Everything written after their join.
     case fromJoin = 1
-  }
-
-  /// The group's settings.
-  package struct Policy: ControlCodable {
-    /// The lowest accepted cipher suite for segments; it only rises.
-    package let minimumSuite: UInt8
-    package let newcomers: Newcomers
-
-    package init(minimumSuite: UInt8, newcomers: Newcomers) {
-      self.minimumSuite = minimumSuite
-      self.newcomers = newcomers
-    }
-
-    package static let codec = ControlCodec(
-      Self.init, (\.minimumSuite, .byte("minimum suite")), (\.newcomers, .choice("newcomers")))
   }
 
   /// The frontier of a zone on a device.

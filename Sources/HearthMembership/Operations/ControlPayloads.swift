@@ -123,21 +123,6 @@ extension ControlOperation {
     package var request: [UInt8] { Array(encoded.dropLast(proof.count)) }
   }
 
-  /// The start of a new incarnation of the author's device.
-  package struct Incarnate: ControlCodable {
-    /// The incarnation that ends; its earlier operations keep their effect.
-    package let previous: UInt64
-    package let reason: String
-
-    package init(previous: UInt64, reason: String) {
-      self.previous = previous
-      self.reason = reason
-    }
-
-    package static let codec = ControlCodec(
-      Self.init, (\.previous, .fixed64("previous incarnation")), (\.reason, .name("reason")))
-  }
-
   /// The approval of a request to join.
   package struct Admit: ControlCodable {
     /// The newcomer's request.
@@ -154,70 +139,7 @@ extension ControlOperation {
       Self.init, (\.join, Join.codec), (\.possession, .raw(64, "possession")))
   }
 
-  // MARK: Changes of people and devices
-
-  /// The removal of a person.
-  package struct RemoveMember: ControlCodable {
-    package let person: PersonID
-    package let cut: Cut
-
-    package init(person: PersonID, cut: Cut) {
-      self.person = person
-      self.cut = cut
-    }
-
-    package static let codec = ControlCodec(
-      Self.init, (\.person, .identifier("person")), (\.cut, Cut.codec))
-  }
-
-  /// The revocation of one device.
-  package struct RevokeDevice: ControlCodable {
-    package let device: DeviceID
-    package let cut: Cut
-
-    package init(device: DeviceID, cut: Cut) {
-      self.device = device
-      self.cut = cut
-    }
-
-    package static let codec = ControlCodec(
-      Self.init, (\.device, .identifier("device")), (\.cut, Cut.codec))
-  }
-
-  /// A change of a person's role.
-  package struct SetRole: ControlCodable {
-    package let person: PersonID
-    package let role: Role
-    /// The known part of the person's logs; beyond it the lower role applies.
-    package let cut: Cut
-
-    package init(person: PersonID, role: Role, cut: Cut) {
-      self.person = person
-      self.role = role
-      self.cut = cut
-    }
-
-    package static let codec = ControlCodec(
-      Self.init, (\.person, .identifier("person")), (\.role, .choice("role")), (\.cut, Cut.codec))
-  }
-
-  /// An ownership offer.
-  package struct TransferOwner: ControlCodable {
-    package let to: PersonID
-    /// The owner's recovery key's signature.
-    package var signature: [UInt8]
-
-    package init(to: PersonID, signature: [UInt8]) {
-      self.to = to
-      self.signature = signature
-    }
-
-    package static let codec = ControlCodec(
-      Self.init, (\.to, .identifier("new owner")), (\.signature, .raw(64, "signature")))
-
-    /// The bytes that the owner's recovery key signs.
-    package var signedBody: [UInt8] { to.bytes }
-  }
+  // MARK: Recovery words
 
   /// The public halves of a person's recovery words.
   package struct RecoveryKeys: ControlCodable {
@@ -255,47 +177,30 @@ extension ControlOperation {
     ) { $0.zone < $1.zone }
   }
 
-  /// The replacement of a person's recovery words.
-  package struct RotateRecovery: ControlCodable {
-    /// The second consent, in addition to the author's device.
-    package enum Consent: Equatable, Sendable {
-      /// The old recovery key.
-      case recovery(signature: [UInt8])
-      /// A second device of the person.
-      case device(DeviceID, signature: [UInt8])
+  /// The second consent to new recovery words, in addition to the author's device.
+  package enum Consent: Equatable, Sendable {
+    /// The old recovery key.
+    case recovery(signature: [UInt8])
+    /// A second device of the person.
+    case device(DeviceID, signature: [UInt8])
 
-      static let codec = ControlCodec<Consent> { consent, writer in
-        switch consent {
-        case .recovery(let signature):
-          writer.byte(0)
-          writer.raw(signature)
-        case .device(let device, let signature):
-          writer.byte(1)
-          writer.identifier(device)
-          writer.raw(signature)
-        }
-      } read: { reader throws(CodecError) in
-        guard try reader.flag("consent") else {
-          return .recovery(signature: try reader.raw(64, "recovery signature"))
-        }
-        let device = try reader.identifier("second device")
-        return .device(device, signature: try reader.raw(64, "second device's signature"))
+    static let codec = ControlCodec<Consent> { consent, writer in
+      switch consent {
+      case .recovery(let signature):
+        writer.byte(0)
+        writer.raw(signature)
+      case .device(let device, let signature):
+        writer.byte(1)
+        writer.identifier(device)
+        writer.raw(signature)
       }
+    } read: { reader throws(CodecError) in
+      guard try reader.flag("consent") else {
+        return .recovery(signature: try reader.raw(64, "recovery signature"))
+      }
+      let device = try reader.identifier("second device")
+      return .device(device, signature: try reader.raw(64, "second device's signature"))
     }
-
-    package let keys: RecoveryKeys
-    package var consent: Consent
-
-    package init(keys: RecoveryKeys, consent: Consent) {
-      self.keys = keys
-      self.consent = consent
-    }
-
-    package static let codec = ControlCodec(
-      Self.init, (\.keys, RecoveryKeys.codec), (\.consent, Consent.codec))
-
-    /// The bytes that the consenting key signs.
-    package var signedBody: [UInt8] { keys.encoded }
   }
 
   /// The enrolment of a device by recovery words.

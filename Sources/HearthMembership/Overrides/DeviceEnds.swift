@@ -26,8 +26,8 @@ extension Findings {
 
   /// Whether a revocation ended the enrolment that an operation was written under.
   func isRevoked(_ place: Int, by line: Int) -> Bool {
-    guard case .revokeDevice(let revocation) = log.operation(line) else { return false }
-    return log.devices[place] == revocation.device && person(place) == person(line)
+    guard case .revokeDevice(let device, _) = log.operation(line) else { return false }
+    return log.devices[place] == device && person(place) == person(line)
       && hasSeenEnrolment(line, of: place)
   }
 

@@ -7,13 +7,13 @@ extension Overrides {
   func overruled(by rank: Int) -> [Strike] {
     var subjects: [PersonID: [RoleRival]] = [:]
     return places(of: rank, .setRole).flatMap { place -> [Strike] in
-      guard case .setRole(let change) = log.operation(place) else { return [] }
-      var subject = subjects[change.person] ?? rivals(for: change.person, rank)
-      subjects[change.person] = nil
-      defer { subjects[change.person] = subject }
+      guard case .setRole(let person, let role, _) = log.operation(place) else { return [] }
+      var subject = subjects[person] ?? rivals(for: person, rank)
+      subjects[person] = nil
+      defer { subjects[person] = subject }
       var others: [Int] = []
       var roles: [Int] = []
-      for number in subject.indices where subject[number].loses(to: change.role, rank) {
+      for number in subject.indices where subject[number].loses(to: role, rank) {
         let taken = subject[number].places.take(concurrentWith: place, in: log) {
           log.isBeyond($0, place)
         }
@@ -53,9 +53,9 @@ extension Overrides {
   func drawn(by rank: Int) -> [Strike] {
     places(of: rank, .removeMember, .revokeDevice, .setRole).flatMap { line -> [Strike] in
       switch log.operation(line) {
-      case .removeMember(let removal): removed(removal.person, by: line, rank)
-      case .revokeDevice(let revocation): revoked(revocation.device, by: line, rank)
-      case .setRole(let change): demoted(change, by: line, rank)
+      case .removeMember(let person, _): removed(person, by: line, rank)
+      case .revokeDevice(let device, _): revoked(device, by: line, rank)
+      case .setRole(let person, let role, _): demoted(person, to: role, by: line, rank)
       default: []
       }
     }
@@ -76,10 +76,10 @@ extension Overrides {
     return strikes(struck, by: line, .authorRemoved)
   }
 
-  private func demoted(_ change: ControlOperation.SetRole, by line: Int, _ rank: Int) -> [Strike] {
-    guard change.person != findings.person(line) else { return [] }
-    return strikeWritings(of: change.person, by: line, .rankLost) { place in
-      isBelow(place, rank) && needsMore(place, than: change.role)
+  private func demoted(_ person: PersonID, to role: Role, by line: Int, _ rank: Int) -> [Strike] {
+    guard person != findings.person(line) else { return [] }
+    return strikeWritings(of: person, by: line, .rankLost) { place in
+      isBelow(place, rank) && needsMore(place, than: role)
         && !log.sees(place, line) && findings.hasSeenMembership(line, of: place)
     }
   }

@@ -56,12 +56,12 @@ extension Overrides {
   }
 
   private func lowered(by place: Int, _ rank: Int) -> [Strike] {
-    guard case .setRole(let change) = log.operation(place),
-      change.person == findings.person(place)
+    guard case .setRole(let person, let role, _) = log.operation(place),
+      person == findings.person(place)
     else { return [] }
     let line = ownLine(place, rank)
-    return strikeWritings(of: change.person, by: place, .rankLost) {
-      needsMore($0, than: change.role) && !log.sees($0, place)
+    return strikeWritings(of: person, by: place, .rankLost) {
+      needsMore($0, than: role) && !log.sees($0, place)
         && findings.hasSeenMembership(place, of: $0) && isSubject($0, line)
     }
   }

@@ -49,8 +49,8 @@ struct OwnRevocations {
   }
 
   private func target(_ revocation: Int) -> DeviceID {
-    guard case .revokeDevice(let revoked) = log.operation(revocation) else { return .zero }
-    return revoked.device
+    guard case .revokeDevice(let device, _) = log.operation(revocation) else { return .zero }
+    return device
   }
 
   /// The author of a revocation and the enrolment that it revokes.
@@ -109,10 +109,10 @@ struct OwnRevocations {
   }
 
   private func isOwn(_ line: Int) -> Bool {
-    guard case .revokeDevice(let revocation) = log.operation(line),
+    guard case .revokeDevice(let device, _) = log.operation(line),
       let person = findings.person(line)
     else { return false }
-    return findings.live.enrolments[log.deviceNames[revocation.device]].contains {
+    return findings.live.enrolments[log.deviceNames[device]].contains {
       findings.enrolledPerson($0) == person && log.sees(line, $0)
     }
   }

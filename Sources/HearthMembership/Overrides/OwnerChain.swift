@@ -115,8 +115,8 @@ private struct HandOver {
   /// but the former owner's silence confirms nothing that it knew to have ended.
   var endOfOffer: Int? {
     let withdrawals = findings.live.transfers.filter { other in
-      guard case .transferOwner(let transfer) = log.operation(other) else { return false }
-      return transfer.to == owner && log.sees(other, offer)
+      guard case .transferOwner(owner, _) = log.operation(other) else { return false }
+      return log.sees(other, offer)
     }
     let removals = findings.live.removals[log.people[heir]].filter { findings.person($0) == owner }
     return (removals + withdrawals).first { end in
@@ -175,11 +175,10 @@ private struct HandOver {
   private func isAgainstHeir(_ other: Int) -> Bool {
     switch log.operation(other) {
     case .leave: findings.person(other) == heir
-    case .setRole(let change): change.person == heir
-    case .removeMember(let removal): removal.person == heir
-    case .revokeDevice(let revocation):
+    case .setRole(heir, _, _), .removeMember(heir, _): true
+    case .revokeDevice(let device, _):
       findings.person(other) != heir
-        && findings.live.enrolments[log.deviceNames[revocation.device]]
+        && findings.live.enrolments[log.deviceNames[device]]
           .contains { findings.enrolledPerson($0) == heir }
     default: false
     }

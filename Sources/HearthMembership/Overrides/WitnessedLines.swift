@@ -78,8 +78,8 @@ extension Overrides {
     switch log.operation(place) {
     case .recover: return true
     case .leave: break
-    case .revokeDevice(let revocation):
-      guard revocation.device == log.devices[line] else { return false }
+    case .revokeDevice(let device, _):
+      guard device == log.devices[line] else { return false }
     default: guard log.operation(place).isSignedByWords else { return false }
     }
     return !ownLine(place, rank).spares(line, in: log)

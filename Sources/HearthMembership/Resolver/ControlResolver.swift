@@ -300,10 +300,10 @@ extension Findings {
   /// Records a role change that lost to a lower role: its author and others acted on it meanwhile.
   private mutating func noteOverruled(_ place: Int) {
     guard let strike = strikes[place], strike.rule == .twoRoles, verdicts[place].refusal == nil,
-      case .setRole(let change) = log.operation(place),
-      let winner = given(strike.by), winner.rank <= change.role.rank
+      case .setRole(let person, let role, _) = log.operation(place),
+      let winner = given(strike.by), winner.rank <= role.rank
     else { return }
-    live.add(overruled: place, of: change.person, in: log)
+    live.add(overruled: place, of: person, in: log)
   }
 }
 
@@ -380,7 +380,7 @@ extension ControlResolver {
       confirmed = findings.index.joinings.filter { ids.contains(findings.log.items[$0].id) }
     case .epoch(let grant):
       confirmed = grant.wraps.flatMap { findings.index.enrolments[$0.recipient] ?? [] }
-    case .setRole(let change): confirmed = findings.index.additions[change.person] ?? []
+    case .setRole(let person, _, _): confirmed = findings.index.additions[person] ?? []
     default: return true
     }
     guard isSteady else { return false }

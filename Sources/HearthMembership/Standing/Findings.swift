@@ -126,11 +126,11 @@ struct Findings: Sendable {
       switch log.operation(other) {
       case .acceptOwner:
         return verdicts[other].formerOwner == person ? min(rank, Role.admin.rank) : rank
-      case .setRole(let change):
+      case .setRole(_, let role, _):
         guard let membership = membership(place), log.sees(other, membership),
           self.person(other) == person || self.rank(other) > self.rank(place)
         else { return rank }
-        return min(rank, change.role.rank)
+        return min(rank, role.rank)
       default: return rank
       }
     }

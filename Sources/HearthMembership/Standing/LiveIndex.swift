@@ -78,16 +78,14 @@ struct LiveIndex: Sendable {
       addEnrolment(place, of: log)
       furtherDevices.append(place, to: log.comers[place])
       if recover.revokesOthers { recoveries.append(place, to: log.comers[place]) }
-    case .removeMember(let removal):
-      let person = log.people[removal.person]
+    case .removeMember(let removed, _):
+      let person = log.people[removed]
       addRemoval(place, of: person, in: log)
       let entrance = beginnings[person].last { log.sees(place, $0) && verdicts[$0].invite != nil }
       removalsOfUsers.append(place, to: entrance.flatMap { verdicts[$0].invite })
     case .leave: addRemoval(place, of: log.people[verdict.person], in: log)
-    case .revokeDevice(let revocation):
-      revocations.append(place, to: log.deviceNames[revocation.device])
-    case .setRole(let change):
-      roles.append(place, to: log.people[change.person])
+    case .revokeDevice(let device, _): revocations.append(place, to: log.deviceNames[device])
+    case .setRole(let person, _, _): roles.append(place, to: log.people[person])
     case .setRecovery, .rotateRecovery: words.append(place, to: log.people[verdict.person])
     case .inviteCreate(let invite):
       invites.append(place, to: log.invited[place])

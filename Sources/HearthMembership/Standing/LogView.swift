@@ -128,9 +128,9 @@ enum LogView {
   func owner(in findings: Findings) -> PersonID? {
     if Mutant.ownerByOffer.isActive,
       let offer = findings.live.transfers.last(where: { holds($0, in: findings) }),
-      case .transferOwner(let transfer) = findings.log.operation(offer)
+      case .transferOwner(let heir, _) = findings.log.operation(offer)
     {
-      return transfer.to
+      return heir
     }
     if let place = findings.live.acceptances.last(where: { holds($0, in: findings) }) {
       return findings.person(place)
@@ -203,10 +203,11 @@ enum LogView {
     // Authors set no lower minimum than they had seen, so each author's last policy suffices.
     for places in findings.live.policies.lists {
       let seen = places.partitionPoint { !holds($0, in: findings) }
-      guard seen > 0, case .setPolicy(let policy) = findings.log.operation(places[seen - 1]) else {
+      guard seen > 0, case .setPolicy(let suite, _) = findings.log.operation(places[seen - 1])
+      else {
         continue
       }
-      floor = max(floor, policy.minimumSuite)
+      floor = max(floor, suite)
     }
     return floor
   }

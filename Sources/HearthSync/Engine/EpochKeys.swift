@@ -133,7 +133,7 @@ enum EpochKeys {
       let (id, epoch, wraps): (ZoneID, [UInt8], [ControlOperation.Wrap])
       switch operation {
       case .epoch(let grant): (id, epoch, wraps) = (grant.zone, grant.epoch, grant.wraps)
-      case .wrapAdd(let added): (id, epoch, wraps) = (added.zone, added.epoch, added.wraps)
+      case .wrapAdd(let zone, let added, let more): (id, epoch, wraps) = (zone, added, more)
       default: continue
       }
       guard let place = engine.zones.firstIndex(where: { $0.id == id && $0.group == group }),

@@ -12,13 +12,12 @@ enum ForkEnds {
     }
     var ends: [Int: [Author: Set<UInt64>]] = [:]
     for said in membership.said(.forkProof) where said.counts {
-      guard case .forkProof(let proof) = said.item.operation,
-        let zone = engine.zones.firstIndex(where: { $0.id == proof.zone && $0.group == group }),
+      guard case .forkProof(let id, let author, let first, let second) = said.item.operation,
+        let zone = engine.zones.firstIndex(where: { $0.id == id && $0.group == group }),
         engine.zones[zone].kind == .data,
-        let end = forkEnd(
-          proof.first, proof.second, of: proof.author, in: engine.zones[zone], membership)
+        let end = forkEnd(first, second, of: author, in: engine.zones[zone], membership)
       else { continue }
-      ends[zone, default: [:]][proof.author, default: []].insert(end)
+      ends[zone, default: [:]][author, default: []].insert(end)
     }
     for (zone, logs) in ends.sorted(by: { $0.key < $1.key }) {
       for (author, proven) in logs.sorted(by: { $0.key < $1.key }) {

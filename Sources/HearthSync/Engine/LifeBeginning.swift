@@ -30,9 +30,11 @@ extension Membership {
   /// Every new incarnation that a device of the group has started, causes first.
   package func lifeBeginnings() -> [LifeBeginning] {
     said(.incarnate).compactMap { said in
-      guard said.counts, case .incarnate(let life) = said.item.operation else { return nil }
+      guard said.counts, case .incarnate(let previous, let reason) = said.item.operation else {
+        return nil
+      }
       return LifeBeginning(
-        author: said.item.version.dot.author, previous: life.previous, reason: life.reason,
+        author: said.item.version.dot.author, previous: previous, reason: reason,
         milliseconds: said.item.version.time.milliseconds)
     }
   }

@@ -36,9 +36,7 @@ package enum GroupPolicy {
         .invalidOperation,
         "this program knows suites 1 to \(EnvelopeFormat.suite), not \(minimumSuite)")
     }
-    try set(
-      .init(minimumSuite: minimumSuite, newcomers: newcomers), of: group,
-      in: &engine, nowMilliseconds: nowMilliseconds)
+    try set(minimumSuite, newcomers, of: group, in: &engine, nowMilliseconds: nowMilliseconds)
   }
 
   /// Sets what newcomers may read and keeps the minimum suite.
@@ -47,18 +45,17 @@ package enum GroupPolicy {
     nowMilliseconds: UInt64
   ) throws {
     try set(
-      .init(minimumSuite: engine.membership(of: group).minimumSuite, newcomers: newcomers),
-      of: group,
-      in: &engine, nowMilliseconds: nowMilliseconds)
+      engine.membership(of: group).minimumSuite, newcomers, of: group, in: &engine,
+      nowMilliseconds: nowMilliseconds)
   }
 
   private static func set(
-    _ rules: ControlOperation.Policy, of group: GroupID, in engine: inout Engine<some Store>,
-    nowMilliseconds: UInt64
+    _ suite: UInt8, _ newcomers: ControlOperation.Newcomers, of group: GroupID,
+    in engine: inout Engine<some Store>, nowMilliseconds: UInt64
   ) throws {
-    let policy = ControlOperation.setPolicy(rules)
+    let policy = ControlOperation.setPolicy(minimumSuite: suite, newcomers: newcomers)
     let membership = engine.membership(of: group)
-    guard rules.newcomers != membership.newcomers,
+    guard newcomers != membership.newcomers,
       membership.role(of: engine.device)?.rank ?? 0 >= Role.admin.rank
     else {
       try GroupOperations.perform(
@@ -72,7 +69,7 @@ package enum GroupPolicy {
     try HistoryBoundary.perform(
       in: group, isThreshold: true, by: &engine, nowMilliseconds: nowMilliseconds
     ) { draft in
-      guard rules.newcomers == .fromJoin else { return [policy] }
+      guard newcomers == .fromJoin else { return [policy] }
       return [policy]
         + RemovalCuts(engine: draft).closings(in: group) { carrying.contains($0.operation.invite) }
     }

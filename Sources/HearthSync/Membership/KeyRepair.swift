@@ -37,7 +37,7 @@ enum KeyRepair {
         guard zone.epoch(id: epoch.grant.epoch) == nil, told.contains(epoch.grant.epoch) else {
           return nil
         }
-        return .complaint(.init(zone: zone.id, epoch: epoch.grant.epoch, isLast: false))
+        return .complaint(zone: zone.id, epoch: epoch.grant.epoch, isLast: false)
       }
     }
     if let last = try lastKey(in: group, membership, by: engine) { complaints.append(last) }
@@ -53,9 +53,9 @@ enum KeyRepair {
     let control = try engine.controlZone(of: group)
     guard let epoch = control.currentEpoch?.id,
       try engine.store.pending.entries(in: control.id).contains(where: { $0.reason == .epoch }),
-      membership.keyHolders.lastComplaint(of: engine.device, in: control.id)?.epoch != epoch
+      membership.keyHolders.lastUsableEpoch(of: engine.device, in: control.id) != epoch
     else { return nil }
-    return .complaint(.init(zone: control.id, epoch: epoch, isLast: true))
+    return .complaint(zone: control.id, epoch: epoch, isLast: true)
   }
 
   /// The most devices that one change hands keys to: so many fit into a change.
@@ -109,7 +109,7 @@ enum KeyRepair {
     }
     return order.map { lacking in
       let sorted = (wraps[lacking] ?? []).sorted { $0.recipient < $1.recipient }
-      return .wrapAdd(.init(zone: lacking.zone, epoch: lacking.epoch, wraps: sorted))
+      return .wrapAdd(zone: lacking.zone, epoch: lacking.epoch, wraps: sorted)
     }
   }
 

@@ -27,10 +27,9 @@ package enum MemberChanges {
         || $0.operation.admission == .auto && $0.joins.contains(person)
     }
     let removal = ControlOperation.removeMember(
-      .init(
-        person: person,
-        cut: RemovalCuts(engine: engine).cut(
-          of: RemovalCuts(engine: engine).logs(of: person, in: membership), in: group)))
+      person: person,
+      cut: RemovalCuts(engine: engine).cut(
+        of: RemovalCuts(engine: engine).logs(of: person, in: membership), in: group))
     let keys =
       Mutant.rotatesAfterWrite.isActive
       ? []
@@ -60,7 +59,7 @@ package enum MemberChanges {
         .invalidOperation, "a device cannot revoke itself: use another one of yours, or leave")
     }
     let revocation = ControlOperation.revokeDevice(
-      .init(device: device, cut: RemovalCuts(engine: engine).cut(of: [device], in: group)))
+      device: device, cut: RemovalCuts(engine: engine).cut(of: [device], in: group))
     let closings = RemovalCuts(engine: engine).closings(in: group) { $0.creator == device }
     let keys =
       membership.role(of: engine.device) == .reader
@@ -83,10 +82,9 @@ package enum MemberChanges {
       throw SyncError(.notFound, "there is no such person in the group")
     }
     let change = ControlOperation.setRole(
-      .init(
-        person: person, role: role,
-        cut: RemovalCuts(engine: engine).cut(
-          of: RemovalCuts(engine: engine).logs(of: person, in: membership), in: group)))
+      person: person, role: role,
+      cut: RemovalCuts(engine: engine).cut(
+        of: RemovalCuts(engine: engine).logs(of: person, in: membership), in: group))
     let closings = RemovalCuts(engine: engine).closings(in: group) { invite in
       membership.device(invite.creator)?.person == person && invite.operation.person != person
         && (role.rank < Role.admin.rank || role.rank <= invite.operation.role.rank)

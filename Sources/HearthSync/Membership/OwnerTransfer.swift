@@ -15,13 +15,13 @@ package enum OwnerTransfer {
   ) throws -> RecordID {
     // Due rotations come first, because the signature covers the sequence number of the offer.
     try Rekeying.replaceOverEpochs(of: group, in: &engine, nowMilliseconds: nowMilliseconds)
-    var transfer = ControlOperation.TransferOwner(to: person, signature: [])
     let dot = try engine.nextDot(in: engine.controlZone(of: group).id)
-    transfer.signature = try sign(
+    let signature = try sign(
       ControlSignature.transferDomain,
-      ControlSignature.signedBytes(group: group, dot: dot, transfer.signedBody))
+      ControlSignature.signedBytes(group: group, dot: dot, person.bytes))
     return try GroupOperations.perform(
-      [.transferOwner(transfer)], in: group, by: &engine, nowMilliseconds: nowMilliseconds)[0]
+      [.transferOwner(to: person, signature: signature)], in: group, by: &engine,
+      nowMilliseconds: nowMilliseconds)[0]
   }
 
   /// Accepts ownership of the group; the former owner becomes an admin.

@@ -27,19 +27,18 @@ package enum RecoveryKeys {
   /// - Parameter consent: Makes the consent from the bytes to sign.
   package static func rotate(
     sign: [UInt8], box: [UInt8], in group: GroupID,
-    consent: (Domain, [UInt8]) throws -> ControlOperation.RotateRecovery.Consent,
+    consent: (Domain, [UInt8]) throws -> ControlOperation.Consent,
     by engine: inout Engine<some Store>, nowMilliseconds: UInt64
   ) throws {
     let keys = try recoveryKeys(sign: sign, box: box, of: group, in: engine)
     try Rekeying.replaceOverEpochs(of: group, in: &engine, nowMilliseconds: nowMilliseconds)
-    var rotation = ControlOperation.RotateRecovery(
-      keys: keys, consent: .recovery(signature: []))
     let dot = try engine.nextDot(in: engine.controlZone(of: group).id)
-    rotation.consent = try consent(
+    let consent = try consent(
       ControlSignature.rotationDomain,
-      ControlSignature.signedBytes(group: group, dot: dot, rotation.signedBody))
+      ControlSignature.signedBytes(group: group, dot: dot, keys.encoded))
     try performAndRekey(
-      .rotateRecovery(rotation), in: group, by: &engine, nowMilliseconds: nowMilliseconds)
+      .rotateRecovery(keys: keys, consent: consent), in: group, by: &engine,
+      nowMilliseconds: nowMilliseconds)
   }
 
   private static func performAndRekey(

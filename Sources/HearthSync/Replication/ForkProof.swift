@@ -18,8 +18,7 @@ enum ForkProof {
       try GroupOperations.perform(
         [
           .forkProof(
-            .init(
-              zone: found.zone, author: found.author, first: found.first, second: found.second))
+            zone: found.zone, author: found.author, first: found.first, second: found.second)
         ], in: zone.group, by: &engine, nowMilliseconds: nowMilliseconds)
     }
   }

@@ -49,7 +49,7 @@ package enum NewIncarnation {
           try Introductions.room(of: zone, in: draft).admits(draft.author, in: zone)
         else { continue }
         _ = try ControlWriting.write(
-          [.incarnate(.init(previous: previous, reason: String(reason.prefix(200))))],
+          [.incarnate(previous: previous, reason: String(reason.prefix(200)))],
           group: zone.group, in: &draft, nowMilliseconds: nowMilliseconds)
       }
       try Reissue.reissue(reissued, now: nowMilliseconds, in: &draft)

@@ -95,7 +95,7 @@ struct Adversary {
       let wraps: [ControlOperation.Wrap]
       switch entry.operation {
       case .epoch(let grant) where grant.epoch == epoch: wraps = grant.wraps
-      case .wrapAdd(let more) where more.epoch == epoch: wraps = more.wraps
+      case .wrapAdd(_, epoch, let more): wraps = more
       default: return false
       }
       return try wraps.contains { $0.recipient == thief.deviceID }

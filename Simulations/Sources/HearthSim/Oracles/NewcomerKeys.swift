@@ -43,7 +43,7 @@ struct NewcomerKeys {
   /// Whether every setting of the rule has effect: what rested on one that has none is open.
   private func isRuleKept() throws -> Bool {
     try member.membership().audit().allSatisfy { entry in
-      if case .setPolicy(let policy) = entry.operation, policy.newcomers == .fromJoin {
+      if case .setPolicy(_, .fromJoin) = entry.operation {
         return entry.void == nil
       }
       return true

@@ -157,8 +157,8 @@ struct PeopleLog {
         addDevice(place, of: recover.person, endings, &state)
         if recover.revokesOthers { end(place, endings, &state) }
       case .removeMember, .revokeDevice, .leave: end(place, endings, &state)
-      case .setRole(let change) where state.roles[change.person] != nil:
-        state.roles[change.person] = change.role
+      case .setRole(let person, let role, _) where state.roles[person] != nil:
+        state.roles[person] = role
       case .acceptOwner(let offer): handOver(place, offer, &state)
       default: break
       }
@@ -178,9 +178,9 @@ struct PeopleLog {
   /// Whether an entry ends a device of a person; of the person as a whole where no device is named.
   func ends(_ place: Int, _ device: DeviceID?, of person: PersonID) -> Bool {
     switch entries[place].operation {
-    case .removeMember(let removal): removal.person == person
+    case .removeMember(let removed, _): removed == person
     case .leave: author(place) == person
-    case .revokeDevice(let revocation): revocation.device == device
+    case .revokeDevice(let revoked, _): revoked == device
     case .recover(let recover):
       recover.revokesOthers && recover.person == person && device != nil
         && device != entries[place].joiner
@@ -297,20 +297,19 @@ struct PeopleLog {
       SimProbe.cutWidened.hit()
     }
     for place in entries.indices where entries[place].isLive && !heads.covers(entries[place].dot) {
-      guard case .setRole(let change) = entries[place].operation, change.person == person,
-        change.role.rawValue < role.rawValue, !sees(enrolment, place), !reaches(place)
+      guard case .setRole(person, let lower, _) = entries[place].operation,
+        lower.rawValue < role.rawValue, !sees(enrolment, place), !reaches(place)
       else { continue }
-      role = change.role
+      role = lower
     }
     return role
   }
 
   private func cut(_ place: Int) -> Cut? {
     switch entries[place].operation {
-    case .removeMember(let removal): removal.cut
-    case .revokeDevice(let revocation): revocation.cut
-    case .setRole(let change): change.cut
-    case .leave(let cut): cut
+    case .removeMember(_, let cut), .revokeDevice(_, let cut), .setRole(_, _, let cut),
+      .leave(let cut):
+      cut
     case .recover(let recover): recover.revokesOthers ? recover.cut : nil
     default: nil
     }

@@ -177,8 +177,8 @@ struct PeopleRules {
       switch log.entries[later].operation {
       case .confirm(let entries): return entries.contains(entry.id)
       case .epoch(let grant): return grant.wraps.contains { $0.recipient == entry.joiner }
-      case .setRole(let change):
-        return change.person == join.person && author.person != join.person
+      case .setRole(let subject, _, _):
+        return subject == join.person && author.person != join.person
           && log.standing(before: place).roles[join.person] == nil
       default: return false
       }
@@ -248,22 +248,22 @@ struct PeopleRules {
       return role.rank >= 3 && role.rank > other.rank
     }
     switch operation {
-    case .removeMember(let removal): return removal.person != author && isAbove(removal.person)
-    case .revokeDevice(let revocation):
-      let whose = then.devices[revocation.device]?.person
+    case .removeMember(let removed, _): return removed != author && isAbove(removed)
+    case .revokeDevice(let device, _):
+      let whose = then.devices[device]?.person
       return whose == author || isAbove(whose)
-    case .setRole(let change):
-      if change.person == author { return change.role.rawValue < role.rawValue && role != .owner }
-      return isAbove(change.person) && change.role.rank < role.rank
+    case .setRole(let subject, let given, _):
+      if subject == author { return given.rawValue < role.rawValue && role != .owner }
+      return isAbove(subject) && given.rank < role.rank
     case .inviteCreate(let invite):
       return invite.person == author || role.rank >= 3 && invite.role.rank < role.rank
     case .admit, .adopt, .setPolicy: return role.rank >= 3
     case .transferOwner: return role == .owner
     case .acceptOwner(let offer):
       guard let offered = log.entries.first(where: { $0.id == offer }), offered.isLive,
-        case .transferOwner(let transfer) = offered.operation
+        case .transferOwner(author, _) = offered.operation
       else { return false }
-      return transfer.to == author
+      return true
     case .leave: return role != .owner
     case .epoch: return role != .reader
     default: return true
@@ -277,10 +277,10 @@ struct PeopleRules {
     for striker in log.entries.indices where log.entries[striker].isLive {
       let victims: [Int]
       switch log.entries[striker].operation {
-      case .removeMember(let removal): victims = writings { $0.person == removal.person }
-      case .revokeDevice(let revocation): victims = writings { $0.deviceID == revocation.device }
-      case .setRole(let change) where change.role.rank < 3:
-        victims = writings { $0.person == change.person }.filter { needsAdmin($0) }
+      case .removeMember(let person, _): victims = writings { $0.person == person }
+      case .revokeDevice(let device, _): victims = writings { $0.deviceID == device }
+      case .setRole(let person, let role, _) where role.rank < 3:
+        victims = writings { $0.person == person }.filter { needsAdmin($0) }
       default: continue
       }
       for victim in victims
@@ -329,7 +329,7 @@ struct PeopleRules {
     switch log.entries[place].operation {
     case .removeMember, .adopt, .setPolicy, .transferOwner: return true
     case .inviteCreate(let invite): return invite.person != author
-    case .setRole(let change): return change.person != author
+    case .setRole(let subject, _, _): return subject != author
     default: return false
     }
   }

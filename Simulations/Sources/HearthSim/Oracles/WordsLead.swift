@@ -91,8 +91,7 @@ struct WordsLead {
   /// The key that an operation names as that of words.
   private func box(_ operation: ControlOperation) -> [UInt8]? {
     switch operation {
-    case .setRecovery(let keys): keys.box
-    case .rotateRecovery(let rotation): rotation.keys.box
+    case .setRecovery(let keys), .rotateRecovery(let keys, _): keys.box
     default: nil
     }
   }

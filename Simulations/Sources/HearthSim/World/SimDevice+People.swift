@@ -65,8 +65,8 @@ extension SimDevice {
     let endings = try PeopleLog(of: informed, in: world).entries.filter { entry in
       guard entry.isLive else { return false }
       switch entry.operation {
-      case .removeMember(let removal): return removal.person == person
-      case .revokeDevice(let revocation): return revocation.device == deviceID
+      case .removeMember(let removed, _): return removed == person
+      case .revokeDevice(let revoked, _): return revoked == deviceID
       default: return false
       }
     }
@@ -367,8 +367,8 @@ extension SimDevice {
     let last = membership.audit().last { entry in
       guard entry.void == nil else { return false }
       return switch entry.operation {
-      case .removeMember(let removal): removal.person == person
-      case .revokeDevice(let revocation): revocation.device == deviceID
+      case .removeMember(let removed, _): removed == person
+      case .revokeDevice(let revoked, _): revoked == deviceID
       case .leave: entry.person == person
       default: false
       }
