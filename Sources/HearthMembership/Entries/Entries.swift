@@ -227,8 +227,8 @@ final class Entries {
     var final = confirmations
     var against = contests
     func isBefore(_ one: Int, _ other: Int, _ rule: VoidReason.Rule) -> Bool {
-      let claim = EntryClaim(one, finality: final[one].map(standing), under: rule, in: findings)
-      let rival = EntryClaim(other, finality: final[other].map(standing), under: rule, in: findings)
+      let claim = strength(of: one, finality: final[one].map(standing), under: rule)
+      let rival = strength(of: other, finality: final[other].map(standing), under: rule)
       return claim != rival ? claim > rival : precedes(one, other)
     }
     func mark(
@@ -272,6 +272,24 @@ final class Entries {
     }
   }
 
+  /// How strong a join is against a concurrent one under the same person, or by the same device:
+  /// the rank of the author who made it final, -1 if nobody has, then whether its device made the
+  /// person's id.
+  ///
+  /// Nobody else can make a device that leads to the id, so the first join of that device counts as
+  /// if an admin had made it final. What an owner made final is stronger. Otherwise the holder of a
+  /// lost device could end its person's membership in a household that the person joined with
+  /// another device.
+  private func strength(
+    of place: Int, finality confirmed: Int?, under rule: VoidReason.Rule
+  ) -> (finality: Int, isByMaker: Int) {
+    let isByMaker =
+      rule == .samePerson && log.items[place].isByMaker && !Mutant.idsBelongToNobody.isActive
+    let isFirst = isByMaker && findings.verdicts[place].isFirst
+    let finality = confirmed ?? -1
+    return (isFirst ? max(finality, Role.admin.rank) : finality, isByMaker ? 1 : 0)
+  }
+
   /// Whether one of two joins of equal claims comes first: in two branches of a log the one that a
   /// higher rank had seen without the other, else the first in log order.
   private func precedes(_ one: Int, _ other: Int) -> Bool {
@@ -312,36 +330,5 @@ private struct Doubles {
       ofPeople.append((places, rivals))
     }
     ofDevices = devices.sorted { $0.key < $1.key }.map(\.value).filter { $0.count > 1 }
-  }
-}
-
-/// How strong a join is against a concurrent one under the same person, or by the same device.
-///
-/// The join that the higher rank made final is stronger, then the join by the device that made the
-/// person's id. Nobody else can make a device that leads to the id, so the first join of that
-/// device counts as if an admin had made it final. What an owner made final is stronger. Otherwise
-/// the holder of a lost device could end its person's membership in a household that the person
-/// joined with another device.
-struct EntryClaim: Comparable {
-  /// The rank of the author who made the join final; -1 if nobody has.
-  private let finality: Int
-  private let isByMaker: Bool
-
-  /// - Parameter confirmed: the rank of the author who made the join final.
-  init(
-    _ place: Int, finality confirmed: Int?, under rule: VoidReason.Rule,
-    in findings: borrowing Findings
-  ) {
-    isByMaker =
-      rule == .samePerson && findings.log.items[place].isByMaker
-      && !Mutant.idsBelongToNobody.isActive
-    let finality = confirmed ?? -1
-    let isFirst = isByMaker && findings.verdicts[place].isFirst
-    self.finality = isFirst ? max(finality, Role.admin.rank) : finality
-  }
-
-  static func < (one: EntryClaim, other: EntryClaim) -> Bool {
-    one.finality != other.finality
-      ? one.finality < other.finality : !one.isByMaker && other.isByMaker
   }
 }

@@ -118,7 +118,7 @@ struct EntryJudge {
   /// of the person's devices or by somebody of higher rank. The same applies to the name of a
   /// former member, unless the device is known to have belonged to them.
   private func judge(
-    _ number: Int, _ terms: InviteTerms, by made: Int, in findings: Findings,
+    _ number: Int, _ terms: ControlOperation.InviteCreate, by made: Int, in findings: Findings,
     _ verdict: inout Verdict
   ) -> VoidReason? {
     let person = findings.log.people[number: number]
@@ -151,7 +151,7 @@ struct EntryJudge {
 
   /// The objection to an invitation's use that was in the past of the use.
   private func objection(
-    to person: Int, _ terms: InviteTerms, by invite: Int, in findings: Findings
+    to person: Int, _ terms: ControlOperation.InviteCreate, by invite: Int, in findings: Findings
   ) -> VoidReason? {
     // The author of an approval has seen more than the invitation.
     guard findings.isLive[invite] || terms.admission == .approve else { return .closed }
@@ -177,7 +177,9 @@ struct EntryJudge {
   }
 
   /// Whether an invitation's device still belonged to its maker, with a sufficient rank.
-  private func mayStillInvite(_ invite: Int, _ terms: InviteTerms, in findings: Findings) -> Bool {
+  private func mayStillInvite(
+    _ invite: Int, _ terms: ControlOperation.InviteCreate, in findings: Findings
+  ) -> Bool {
     guard let inviter = findings.person(invite),
       let number = past.enrolment(of: findings.log.deviceNumbers[invite], in: findings).flatMap({
         findings.log.comers[$0]

@@ -20,7 +20,6 @@ struct ControlIndex: Sendable {
   /// Operations that make, use or close an invitation, by the invitation's number.
   private(set) var invites = NumberedLists()
   private(set) var uses = NumberedLists()
-  private(set) var closings = NumberedLists()
   /// Uses of all invitations.
   private(set) var joinings: [Int] = []
   private(set) var transfers: [RecordID: [Int]] = [:]
@@ -56,7 +55,6 @@ struct ControlIndex: Sendable {
       geneses.append(place)
       addPerson(place, genesis.founder, item.device)
     case .inviteCreate: invites.append(place, to: log.invited[place])
-    case .inviteClose: closings.append(place, to: log.invited[place])
     case .join(let join):
       addPerson(place, join.person, item.device)
       addUse(place, of: log.invited[place])

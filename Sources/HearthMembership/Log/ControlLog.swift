@@ -7,7 +7,7 @@ struct ControlLog: Sendable {
   /// The operations of the initial log, contiguous for fast passes; added operations are not in
   /// this array, since each addition would copy all of it.
   private let first: [ControlOperation]
-  private let firstTerms: [InviteTerms?]
+  private let firstInvites: [ControlOperation.InviteCreate?]
   /// The author's device of each operation, as an id and as a number.
   private(set) var devices: [DeviceID] = []
   private(set) var deviceNumbers: [Int] = []
@@ -73,7 +73,7 @@ struct ControlLog: Sendable {
       while changes.count < items.count { changes.append(change) }
     }
     first = items.map(\.operation)
-    firstTerms = first.map(InviteTerms.init)
+    firstInvites = first.map(\.made)
     name(items)
   }
 
@@ -82,8 +82,8 @@ struct ControlLog: Sendable {
   }
 
   /// The terms of an invitation; nil for an operation that makes none.
-  func terms(_ place: Int) -> InviteTerms? {
-    place < firstTerms.count ? firstTerms[place] : InviteTerms(items[place].operation)
+  func terms(_ place: Int) -> ControlOperation.InviteCreate? {
+    place < firstInvites.count ? firstInvites[place] : items[place].operation.made
   }
 
   /// Registers the identifiers in further operations.
@@ -189,20 +189,5 @@ extension ControlLog {
       let phases = (one.operation.phase, other.operation.phase)
       return phases.0 != phases.1 ? phases.0 < phases.1 : one.id < other.id
     }
-  }
-}
-
-/// The terms of an invitation, without its keys: passes read them many times.
-struct InviteTerms: Sendable {
-  let person: PersonID?
-  let role: Role
-  let admission: ControlOperation.Admission
-  let maximumUses: Int
-  let expiresMilliseconds: UInt64
-
-  init?(_ operation: ControlOperation) {
-    guard case .inviteCreate(let invite) = operation else { return nil }
-    (person, role, admission) = (invite.person, invite.role, invite.admission)
-    (maximumUses, expiresMilliseconds) = (invite.maximumUses, invite.expiresMilliseconds)
   }
 }

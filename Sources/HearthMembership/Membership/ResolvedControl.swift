@@ -9,7 +9,7 @@ final class ResolvedControl: Sendable {
 
   /// The operation that created the group; nil before it has arrived.
   var genesis: ControlOperation.Genesis? {
-    guard let place = findings.live.geneses.first,
+    guard let place = findings.index.geneses.first(where: { findings.isLive[$0] }),
       case .genesis(let genesis) = findings.log.operation(place)
     else { return nil }
     return genesis

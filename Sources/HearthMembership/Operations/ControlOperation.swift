@@ -122,6 +122,9 @@ extension ControlOperation {
     }
   }
 
+  /// The invitation that it makes.
+  var made: InviteCreate? { if case .inviteCreate(let invite) = self { invite } else { nil } }
+
   var joining: Join? {
     switch self {
     case .join(let join): join

@@ -21,8 +21,8 @@ struct OwnerChain {
 
   /// The next link; nil at the end of the chain.
   mutating func next(in findings: Findings) -> Step? {
-    guard let owner = owner ?? findings.live.geneses.first.flatMap({ findings.enrolledPerson($0) })
-    else { return nil }
+    let founding = findings.index.geneses.first { findings.isLive[$0] }
+    guard let owner = owner ?? founding.flatMap(findings.enrolledPerson) else { return nil }
     let log = findings.log
     let later = findings.live.acceptances.partitionPoint { $0 > last ?? -1 }
     let candidates = findings.live.acceptances[later...].compactMap { place -> HandOver? in

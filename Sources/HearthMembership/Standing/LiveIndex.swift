@@ -2,7 +2,6 @@ import HearthCRDT
 
 /// The effective operations, by author and subject, each list in log order.
 struct LiveIndex: Sendable {
-  private(set) var geneses: [Int] = []
   private(set) var enrolments = NumberedLists()
   private(set) var revocations = NumberedLists()
   /// Operations that admit a person, without further devices.
@@ -46,7 +45,6 @@ struct LiveIndex: Sendable {
     apartRemovals.truncate(to: start)
     apartEnrolments.truncate(to: start)
     for (device, place) in shared where place >= start { shared[device] = nil }
-    LiveIndex.truncate(&geneses, to: start)
     LiveIndex.truncate(&transfers, to: start)
     LiveIndex.truncate(&acceptances, to: start)
   }
@@ -68,9 +66,7 @@ struct LiveIndex: Sendable {
   mutating func add(_ place: Int, _ verdicts: [Verdict], of log: ControlLog) {
     let verdict = verdicts[place]
     switch log.operation(place) {
-    case .genesis:
-      geneses.append(place)
-      enrol(place, verdict, log)
+    case .genesis: enrol(place, verdict, log)
     case .join, .admit:
       enrol(place, verdict, log)
       uses.append(place, to: log.invited[place])

@@ -135,7 +135,7 @@ enum LogView {
     if let place = findings.live.acceptances.last(where: { holds($0, in: findings) }) {
       return findings.person(place)
     }
-    return findings.live.geneses.first { holds($0, in: findings) }.flatMap {
+    return findings.index.geneses.first { holds($0, in: findings) }.flatMap {
       findings.enrolledPerson($0)
     }
   }
