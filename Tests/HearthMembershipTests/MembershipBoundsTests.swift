@@ -47,10 +47,9 @@ struct MembershipBoundsTests {
         .leave(cut),
         .forkProof(zone: id(1), author: author, first: evidence, second: []),
         .branch(
-          .init(
-            author: author, digest: id(1), part: 0, parts: ControlLimits.maximumParts + extra,
-            bytes: [])),
-        .branch(.init(author: author, digest: id(1), part: 0, parts: 1, bytes: evidence)),
+          author: author, digest: id(1), part: 0, parts: ControlLimits.maximumParts + extra,
+          bytes: []),
+        .branch(author: author, digest: id(1), part: 0, parts: 1, bytes: evidence),
         .heartbeat(
           (0..<(most + extra)).map { .init(zone: id($0), frontier: Frontier()) }),
       ]

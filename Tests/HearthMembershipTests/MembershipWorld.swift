@@ -181,9 +181,8 @@ struct MembershipWorld {
       write(
         other,
         .branch(
-          .init(
-            author: entry.item.version.dot.author, digest: MembershipWorld.digest(entry.hash),
-            part: 0, parts: 1, bytes: [])))
+          author: entry.item.version.dot.author, digest: MembershipWorld.digest(entry.hash),
+          part: 0, parts: 1, bytes: []))
     }
   }
 

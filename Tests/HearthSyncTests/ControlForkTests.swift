@@ -224,9 +224,8 @@ struct ControlForkTests {
       _ = try ControlWriting.write(
         [
           .branch(
-            .init(
-              author: family.members[0].author, digest: segmentDigest(decoy), part: 0, parts: 1,
-              bytes: decoy))
+            author: family.members[0].author, digest: segmentDigest(decoy), part: 0, parts: 1,
+            bytes: decoy)
         ], group: family.group, in: &thief, nowMilliseconds: now)
     }
     _ = try Sealing.seal(family.control, in: &thief)
@@ -294,7 +293,10 @@ struct ControlForkTests {
         [segments[member / 2]], in: family.control, nowMilliseconds: now)
     }
     _ = try family.members[0].receive([segments[1]], in: family.control, nowMilliseconds: now)
-    #expect(try family.shownParts(0).map(\.parts) == [2, 2, 2, 2])
+    let counts = try family.shownParts(0).map { shown in
+      if case .branch(_, _, _, let parts, _) = shown { parts } else { 0 }
+    }
+    #expect(counts == [2, 2, 2, 2])
     try family.meet([0, 2])
     try family.expectEqual([0, 2])
     let ends = try family.members[2].zone(family.control).forkEnds
@@ -312,10 +314,10 @@ extension EngineFamily {
   }
 
   /// The parts of shown segments that a member has in its log.
-  func shownParts(_ member: Int) throws -> [ControlOperation.BranchPart] {
+  func shownParts(_ member: Int) throws -> [ControlOperation] {
     try members[member].store.records.events(of: ControlOperation.type, in: control).compactMap {
-      guard case .branch(let part)? = ControlOperation($0.1) else { return nil }
-      return part
+      guard let operation = ControlOperation($0.1), case .branch = operation else { return nil }
+      return operation
     }
   }
 
@@ -325,9 +327,9 @@ extension EngineFamily {
       of: try members[member].store.records.events(of: ControlOperation.type, in: control))
     return Set(
       items.compactMap { item in
-        guard case .branch(let part) = item.operation else { return nil }
+        guard case .branch(_, let digest, let part, _, _) = item.operation else { return nil }
         return [
-          item.version.dot.author.device, part.digest, Identifier(high: 0, low: UInt64(part.part)),
+          item.version.dot.author.device, digest, Identifier(high: 0, low: UInt64(part)),
         ]
       })
   }

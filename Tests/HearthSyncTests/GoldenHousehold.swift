@@ -113,7 +113,7 @@ struct GoldenHousehold {
         .forkProof(
           zone: zone, author: author, first: [0xa1, 0xa2, 0xa3], second: [0xb1, 0xb2, 0xb3])
       ),
-      ("adopt", .adopt(.init(zone: zone, author: author, first: 8, last: 9))),
+      ("adopt", .adopt(zone: zone, author: author, first: 8, last: 9)),
       ("complaint", .complaint(zone: zone, epoch: epoch, isLast: true)),
       (
         "wrap-add",
@@ -125,8 +125,7 @@ struct GoldenHousehold {
       ("heartbeat", .heartbeat([.init(zone: zone, frontier: Frontier([(author, UInt64(7))]))])),
       (
         "branch",
-        .branch(
-          .init(author: author, digest: zone, part: 1, parts: 2, bytes: [0xa1, 0xa2, 0xa3]))
+        .branch(author: author, digest: zone, part: 1, parts: 2, bytes: [0xa1, 0xa2, 0xa3])
       ),
     ]
   }

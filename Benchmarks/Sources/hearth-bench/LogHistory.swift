@@ -76,8 +76,7 @@ extension ResolverLog {
     for device in devices {
       write(
         device,
-        .branch(
-          .init(author: segment.author, digest: segment.digest, part: 0, parts: 1, bytes: [])))
+        .branch(author: segment.author, digest: segment.digest, part: 0, parts: 1, bytes: []))
     }
   }
 }

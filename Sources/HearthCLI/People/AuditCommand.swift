@@ -281,9 +281,9 @@ struct AuditText {
         + (recover.revokesOthers ? ", and revoked every other device" : "")
     case .forkProof(_, let author, _, _):
       return "proved that \(names.fullName(of: author.device)) published two histories"
-    case .adopt(let adopt):
-      return "adopted \(Words.count(Int(clamping: adopt.last - adopt.first + 1), "change")) of "
-        + names.fullName(of: adopt.author.device)
+    case .adopt(_, let author, let first, let last):
+      return "adopted \(Words.count(Int(clamping: last - first + 1), "change")) of "
+        + names.fullName(of: author.device)
     case .complaint(let lacking, _, _): return "cannot open a key of \(zone(lacking))"
     case .wrapAdd(let opened, _, let wraps):
       let devices = wraps.map { names.fullName(of: $0.recipient) }
@@ -299,9 +299,9 @@ struct AuditText {
       return "attested the content of \(zone(attest.zone)) at the point of a snapshot"
     case .zoneDigest(let statement):
       return "reported the digest of \(zone(statement.zone)) for comparison"
-    case .branch(let part):
+    case .branch(let author, _, _, _, _):
       return "showed a part of a second history of the members' log that "
-        + "\(names.fullName(of: part.author.device)) published"
+        + "\(names.fullName(of: author.device)) published"
     default: return "did something that this version does not know"
     }
   }

@@ -223,11 +223,11 @@ struct ForkedCauses: Sendable {
     }
     var parts: [Showing: [Int: UInt64]] = [:]
     for item in items {
-      guard case .branch(let part) = item.operation else { continue }
+      guard case .branch(_, let digest, let part, let count, _) = item.operation else { continue }
       let showing = Showing(
-        author: item.position.author, name: item.name, digest: part.digest, parts: part.parts)
+        author: item.position.author, name: item.name, digest: digest, parts: count)
       let sequence = item.position.sequence
-      parts[showing, default: [:]][part.part] = min(parts[showing]?[part.part] ?? .max, sequence)
+      parts[showing, default: [:]][part] = min(parts[showing]?[part] ?? .max, sequence)
     }
     var knowledge: [Identifier: Frontier?] = [:]
     var found: [Sights.Showing] = []

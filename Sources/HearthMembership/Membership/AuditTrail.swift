@@ -34,12 +34,9 @@ package struct AuditEntry: Sendable {
     package let hasWaited: Bool
   }
 
-  /// An operation that left keys with a person who may no longer read.
-  package struct Exposure: Sendable {
-    package let operation: ControlOperation
-    /// The person whose device wrote it, or who joined without effect.
-    package let person: PersonID?
-  }
+  /// An operation that left keys with a person who may no longer read, and the person whose device
+  /// wrote it, or who joined without effect.
+  package typealias Exposure = (operation: ControlOperation, person: PersonID?)
 }
 
 /// Every operation of a control log, as an audit lists it.
@@ -85,7 +82,7 @@ struct AuditTrail: ResolvedPart {
       for exposure in all where findings.log.sees(place, exposure) {
         guard covered[grant.zone, default: []].insert(exposure).inserted else { continue }
         found[place, default: []].append(
-          .init(operation: findings.log.operation(exposure), person: findings.person(exposure)))
+          (findings.log.operation(exposure), findings.person(exposure)))
       }
     }
     return found

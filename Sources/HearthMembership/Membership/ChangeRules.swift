@@ -115,7 +115,7 @@ package struct ChangeRules: ResolvedPart {
     guard let place = view.enrolment(of: device, in: findings),
       let person = findings.enrolledPerson(place)
     else { return nil }
-    return ChangeAuthor(person: person, isFurther: findings.given(place) == nil)
+    return (person, findings.given(place) == nil)
   }
 
   /// A person's status as known to a device that cites these heads; nil if the person was unknown.
@@ -124,14 +124,12 @@ package struct ChangeRules: ResolvedPart {
   ) -> PastStanding? {
     let view = LogView.cited(heads, by: device, in: findings)
     if let role = view.role(of: person, in: findings) {
-      return PastStanding(role: role, isPresent: true)
+      return (role, true)
     }
     guard let number = log.people[person],
       let last = findings.live.beginnings[number].last(where: { view.holds($0, in: findings) })
     else { return nil }
-    return view.role(of: number, since: last, in: findings).map {
-      PastStanding(role: $0, isPresent: false)
-    }
+    return view.role(of: number, since: last, in: findings).map { ($0, false) }
   }
 
   /// The operations that decide a person's status, each with whether it has effect.

@@ -16,21 +16,13 @@ package enum Judgement: Equatable, Sendable {
   }
 }
 
-/// The author of a change.
-package struct ChangeAuthor: Equatable, Sendable {
-  package let person: PersonID
-  /// Whether the person belonged to the group already when the device came, by a link for a
-  /// further device or by recovery words.
-  package let isFurther: Bool
-}
+/// The author of a change, and whether the person belonged to the group already when the device
+/// came, by a link for a further device or by recovery words.
+package typealias ChangeAuthor = (person: PersonID, isFurther: Bool)
 
-/// A person's status in a device's past.
-package struct PastStanding: Equatable, Sendable {
-  /// The role; for a former member the last role.
-  package let role: Role
-  /// Whether the person belonged to the group.
-  package let isPresent: Bool
-}
+/// A person's status in a device's past: the role, for a former member the last one, and whether
+/// the person belonged to the group.
+package typealias PastStanding = (role: Role, isPresent: Bool)
 
 /// An operation that decides about changes.
 package struct ChangeGround {

@@ -40,7 +40,7 @@ package indirect enum ControlOperation: Equatable, Sendable {
   /// Proves a fork with two contradicting sealed segments of one author, the smaller digest first.
   case forkProof(zone: ZoneID, author: Author, first: [UInt8], second: [UInt8])
   /// Reports that the author has written the changes of a removed device again.
-  case adopt(Adopt)
+  case adopt(zone: ZoneID, author: Author, first: UInt64, last: UInt64)
   /// Reports that the author cannot open the key of an epoch, or that this is the author's last
   /// usable key while later ones are in use.
   case complaint(zone: ZoneID, epoch: [UInt8], isLast: Bool)
@@ -51,8 +51,9 @@ package indirect enum ControlOperation: Equatable, Sendable {
   case setPolicy(minimumSuite: UInt8, newcomers: Newcomers)
   /// Reports the frontiers of the author's device.
   case heartbeat([ZoneFrontier])
-  /// Publishes a part of a sealed segment of a forked log of the control zone.
-  case branch(BranchPart)
+  /// Publishes one of the parts, numbered from 0, of a sealed segment of a forked log of the
+  /// control zone: the log's author, the digest of the whole segment, and the bytes of the part.
+  case branch(author: Author, digest: Identifier, part: Int, parts: Int, bytes: [UInt8])
   /// Makes joins and ownership handovers final, named by the ids of their operations.
   case confirm([RecordID])
   /// Attests the content of a zone of records at one point.
@@ -234,6 +235,7 @@ extension ControlOperation {
     let kind: UInt8
     private let make: @Sendable (repeat each Part) -> ControlOperation
     private let codecs: (repeat ControlCodec<each Part>)
+    private var check: (item: String, isCanonical: @Sendable (ControlOperation) -> Bool)?
 
     init(
       _ kind: UInt8, _ make: @escaping @Sendable (repeat each Part) -> ControlOperation,
@@ -244,12 +246,26 @@ extension ControlOperation {
       self.codecs = (repeat each codecs)
     }
 
+    /// The same shape with a condition on operations that are read.
+    func checked(
+      _ item: String, _ isCanonical: @escaping @Sendable (ControlOperation) -> Bool
+    ) -> Self {
+      var shape = self
+      shape.check = (item, isCanonical)
+      return shape
+    }
+
     func callAsFunction(_ parts: repeat each Part) -> Form {
       (kind, { writer in repeat (each codecs).write(each parts, &writer) })
     }
 
     func read(_ reader: inout ByteReader) throws(CodecError) -> ControlOperation {
-      make(repeat try (each codecs).read(&reader))
+      let start = reader.offset
+      let operation = make(repeat try (each codecs).read(&reader))
+      if let check, !check.isCanonical(operation) {
+        throw CodecError(.notCanonical, check.item, offset: start)
+      }
+      return operation
     }
   }
 
@@ -280,7 +296,12 @@ extension ControlOperation {
       17, ControlOperation.forkProof, .identifier("zone"), .author("forked author"),
       .blob("first segment", atMost: ControlLimits.maximumEvidenceBytes),
       .blob("second segment", atMost: ControlLimits.maximumEvidenceBytes))
-    static let adopt = Shape(18, ControlOperation.adopt, Adopt.codec)
+    static let adopt = Shape(
+      18, ControlOperation.adopt, .identifier("zone"), .author("adopted author"),
+      .sequence("first adopted change"), .sequence("last adopted change")
+    ).checked("last adopted change") {
+      if case .adopt(_, _, let first, let last) = $0 { first <= last } else { false }
+    }
     static let complaint = Shape(
       19, ControlOperation.complaint, .identifier("zone"), .raw(32, "epoch"), .flag("last key"))
     static let wrapAdd = Shape(
@@ -290,7 +311,14 @@ extension ControlOperation {
     static let heartbeat = Shape(
       22, ControlOperation.heartbeat,
       .list("frontiers", itemBytes: 17, of: ZoneFrontier.codec))
-    static let branch = Shape(23, ControlOperation.branch, BranchPart.codec)
+    static let branch = Shape(
+      23, ControlOperation.branch, .author("shown author"), .identifier("shown segment"),
+      .number("part", atMost: ControlLimits.maximumParts - 1),
+      .number("parts", atMost: ControlLimits.maximumParts),
+      .blob("part of a segment", atMost: ControlLimits.maximumEvidenceBytes)
+    ).checked("part") {
+      if case .branch(_, _, let part, let parts, _) = $0 { part < parts } else { false }
+    }
     /// The ids of the confirmed operations, strictly rising.
     static let confirm = Shape(
       24, ControlOperation.confirm,
@@ -331,12 +359,14 @@ extension ControlOperation {
     case .recover(let recover): Shapes.recover(recover)
     case .forkProof(let zone, let author, let first, let second):
       Shapes.forkProof(zone, author, first, second)
-    case .adopt(let adopt): Shapes.adopt(adopt)
+    case .adopt(let zone, let author, let first, let last):
+      Shapes.adopt(zone, author, first, last)
     case .complaint(let zone, let epoch, let isLast): Shapes.complaint(zone, epoch, isLast)
     case .wrapAdd(let zone, let epoch, let wraps): Shapes.wrapAdd(zone, epoch, wraps)
     case .setPolicy(let suite, let newcomers): Shapes.setPolicy(suite, newcomers)
     case .heartbeat(let reached): Shapes.heartbeat(reached)
-    case .branch(let part): Shapes.branch(part)
+    case .branch(let author, let digest, let part, let parts, let bytes):
+      Shapes.branch(author, digest, part, parts, bytes)
     case .confirm(let confirmed): Shapes.confirm(confirmed)
     case .snapshotAttest(let attest): Shapes.snapshotAttest(attest)
     case .zoneDigest(let statement): Shapes.zoneDigest(statement)

@@ -75,54 +75,6 @@ extension ControlOperation {
       ))
   }
 
-  /// A part of a sealed segment of the control zone.
-  package struct BranchPart: ControlCodable {
-    /// The author of the segment's log.
-    package let author: Author
-    /// The digest of the whole segment.
-    package let digest: Identifier
-    /// The index of the part, from 0.
-    package let part: Int
-    /// The number of parts.
-    package let parts: Int
-    package let bytes: [UInt8]
-
-    package init(author: Author, digest: Identifier, part: Int, parts: Int, bytes: [UInt8]) {
-      self.author = author
-      self.digest = digest
-      self.part = part
-      self.parts = parts
-      self.bytes = bytes
-    }
-
-    package static let codec = ControlCodec(
-      Self.init, (\.author, .author("shown author")), (\.digest, .identifier("shown segment")),
-      (\.part, .number("part", atMost: ControlLimits.maximumParts - 1)),
-      (\.parts, .number("parts", atMost: ControlLimits.maximumParts)),
-      (\.bytes, .blob("part of a segment", atMost: ControlLimits.maximumEvidenceBytes))
-    ).checked("part") { $0.part < $0.parts }
-  }
-
-  /// The changes of a removed device that the author has written again.
-  package struct Adopt: ControlCodable {
-    package let zone: ZoneID
-    package let author: Author
-    package let first: UInt64
-    package let last: UInt64
-
-    package init(zone: ZoneID, author: Author, first: UInt64, last: UInt64) {
-      self.zone = zone
-      self.author = author
-      self.first = first
-      self.last = last
-    }
-
-    package static let codec = ControlCodec(
-      Self.init, (\.zone, .identifier("zone")), (\.author, .author("adopted author")),
-      (\.first, .sequence("first adopted change")), (\.last, .sequence("last adopted change"))
-    ).checked("last adopted change") { $0.first <= $0.last }
-  }
-
   /// The part of the history that newcomers may read.
   package enum Newcomers: UInt8, Sendable {
     /// Everything from the beginning.

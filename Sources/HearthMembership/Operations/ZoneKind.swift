@@ -16,9 +16,7 @@ package enum DatabaseKind: UInt8, Sendable {
   case shared = 1
   /// Public: signed and readable by everybody.
   case open = 2
-}
 
-extension DatabaseKind {
   /// The name that people see.
   package var name: String {
     switch self {

@@ -67,10 +67,10 @@ private struct ShownParts {
   private var parts: [Source: Found] = [:]
 
   mutating func add(_ operation: ControlOperation, at dot: Dot, in run: Int?) {
-    guard case .branch(let part) = operation else { return }
-    let source = Source(author: dot.author, run: run, digest: part.digest, parts: part.parts)
+    guard case .branch(_, let digest, let part, let count, let bytes) = operation else { return }
+    let source = Source(author: dot.author, run: run, digest: digest, parts: count)
     var found = parts[source] ?? Found()
-    guard found.bytes.updateValue(part.bytes, forKey: part.part) == nil else { return }
+    guard found.bytes.updateValue(bytes, forKey: part) == nil else { return }
     found.last = max(found.last, dot.sequence)
     parts[source] = found
   }

@@ -18,9 +18,8 @@ package enum Adoption {
       try GroupOperations.perform(
         [
           .adopt(
-            .init(
-              zone: quarantined.zone, author: quarantined.author,
-              first: quarantined.changes.lowerBound, last: quarantined.changes.upperBound))
+            zone: quarantined.zone, author: quarantined.author,
+            first: quarantined.changes.lowerBound, last: quarantined.changes.upperBound)
         ], in: group, by: &draft, nowMilliseconds: nowMilliseconds)
       let zone = try draft.zone(quarantined.zone)
       let changes = try VoidChanges(engine: draft).changes(of: quarantined)

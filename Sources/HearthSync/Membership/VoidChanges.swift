@@ -63,13 +63,13 @@ package struct VoidChanges<S: Store> {
         ($0.zone, $0.author, $0.changes.lowerBound) < ($1.zone, $1.author, $1.changes.lowerBound)
       }
     }
-    let adopted = membership.said(.adopt).compactMap { said -> ControlOperation.Adopt? in
-      guard said.counts, case .adopt(let adopt) = said.item.operation else { return nil }
-      return adopt
-    }
+    let adopted = membership.said(.adopt).filter(\.counts).map(\.item.operation)
     return found.flatMap { range in
-      adopted.filter { $0.zone == range.zone && $0.author == range.author && $0.first <= $0.last }
-        .reduce([range]) { rest, taken in rest.flatMap { $0.without(taken.first...taken.last) } }
+      adopted.reduce([range]) { rest, adoption in
+        guard case .adopt(range.zone, range.author, let first, let last) = adoption, first <= last
+        else { return rest }
+        return rest.flatMap { $0.without(first...last) }
+      }
     }
   }
 

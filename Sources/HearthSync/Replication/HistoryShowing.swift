@@ -138,9 +138,8 @@ enum HistoryShowing {
       _ = try ControlWriting.write(
         [
           .branch(
-            .init(
-              author: segment.author, digest: segment.digest, part: part, parts: count,
-              bytes: Array(segment.bytes.dropFirst(part * limit).prefix(limit))))
+            author: segment.author, digest: segment.digest, part: part, parts: count,
+            bytes: Array(segment.bytes.dropFirst(part * limit).prefix(limit)))
         ], group: group, in: &engine, nowMilliseconds: nowMilliseconds)
     }
   }
