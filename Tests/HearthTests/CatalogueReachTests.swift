@@ -325,7 +325,9 @@ struct CatalogueReachTests {
       let (watch, slow) = try held(reader, entries)
       let task = Task { try await slow.refresh() }
       for await _ in watch.asked.stream { break }
-      let followed = try await early.follow(new.description, folder: nil)
+      // Each call waits for a relay of its own: a stream whose reader was cancelled has ended.
+      let other = Catalogues(node: reader, reach: try reach(Watch(), end: {}))
+      let followed = try await other.follow(new.description, folder: nil)
       #expect(followed.isOffline)
       watch.held.continuation.finish()
       let refreshed = try await task.value

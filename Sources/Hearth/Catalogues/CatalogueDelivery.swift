@@ -106,8 +106,9 @@ struct CatalogueDelivery: Sendable {
     guard other > own, (try? present.verify(of: address.catalogue)) != nil else { return }
     throw HearthError(
       .exists,
-      "\(place) has version \(other) of the catalogue \(address.catalogue.name) already, so version "
-        + "\(own) was not sent: publish again, with a higher version in the file if it stays so")
+      "\(place) has version \(other) of the catalogue \(address.catalogue.name) already, so "
+        + "version \(own) was not sent: publish again, with a higher version in the file if it "
+        + "stays so")
   }
 
   /// The digests of what a relay holds of a catalogue, by name.

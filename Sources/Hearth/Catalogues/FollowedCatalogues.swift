@@ -27,8 +27,8 @@ package struct FoundRecord: Sendable {
 
 /// The catalogues that a node follows: fetched, verified, stored, and read offline.
 ///
-/// While a place is asked, other calls may change what is kept. What a check for news brought counts
-/// only if the catalogue is still as it was; a place that the user names counts in any case.
+/// While a place is asked, other calls may change what is kept. What a check for news brought
+/// counts only if the catalogue is still as it was; a place that the user names counts in any case.
 struct FollowedCatalogues: NodeWork {
   let core: NodeCore
   var reach = CatalogueReach.standard
@@ -42,8 +42,8 @@ struct FollowedCatalogues: NodeWork {
 
   /// Follows a catalogue: trusts the key in its address, and fetches it.
   ///
-  /// An unreachable catalogue is followed and fetched later. If a newer version was stored while the
-  /// place was asked, or the catalogue was forgotten, it is followed from that place all the same.
+  /// An unreachable catalogue is followed and fetched later. If a newer version was stored while
+  /// the place was asked, or the catalogue was forgotten, it is followed from there all the same.
   ///
   /// - Parameter place: the folder that contains it, if the address names no relay.
   /// - Throws: `invalid`, and the error that rejects its first copy.
